@@ -254,16 +254,9 @@ def duel(
         seed=seed,
         timeout=timeout,
     )
+    request = runs.Request(experiment, extra, files, folder, fresh=fresh, command="duel")
     with closing(progress_display_for(progress)) as display:
-        end = runs.run_one_duel(
-            experiment,
-            registry,
-            results=folder,
-            extra=extra,
-            plugin_files=files,
-            fresh=fresh,
-            progress=display,
-        )
+        end = runs.run_duel_request(request, registry, display)
     return DuelResult(end.run_id, folder, registry, end.outcome, tuple(end.speeds))
 
 

@@ -62,8 +62,10 @@ def diagnose(*, deep: bool = False, results: Path = Path("results")) -> list[Che
 
 def python() -> Check:
     """Return the Python version and interpreter."""
-    found = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
-    return Check("python", "ok", found)
+    version_text = (
+        f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
+    )
+    return Check("python", "ok", version_text)
 
 
 def libraries() -> Iterator[Check]:
@@ -78,17 +80,21 @@ def libraries() -> Iterator[Check]:
 def library(name: str, complaint: str) -> Check:
     """Check one library by its version and the result of its import."""
     try:
-        found = version(name)
+        installed = version(name)
     except PackageNotFoundError:
         return Check(name, "fail", "not installed", f"{sys.executable} -m pip install {name}")
     if complaint:
         gomp = "install OpenMP: apt install libgomp1" if "libgomp" in complaint else ""
-        return Check(name, "fail", f"{found} does not import: {complaint}", gomp)
+        return Check(name, "fail", f"{installed} does not import: {complaint}", gomp)
     series = FOLLOWED.get(name, "")
-    if series and not f"{found}.".startswith(f"{series}."):
+    if series and not f"{installed}.".startswith(f"{series}."):
         advice = f"{sys.executable} -m pip install '{name}=={series}.*'"
-        return Check(name, "warn", f"{found}; parity mode follows the rules of {series}", advice)
-    return Check(name, "ok", f"{found}, whose rules parity mode follows" if series else found)
+        return Check(
+            name, "warn", f"{installed}; parity mode follows the rules of {series}", advice
+        )
+    return Check(
+        name, "ok", f"{installed}, whose rules parity mode follows" if series else installed
+    )
 
 
 def threading_layer() -> Check:
@@ -214,16 +220,16 @@ def own_time() -> Check:
 
     try:
         starts = measure_starts()  # first, as later jobs of a run have the template, too
-        found = measure_overhead()
+        overhead = measure_overhead()
     except HarnessError as error:
         return Check("own time", "fail", str(error))
     message = (
-        f"{1000 * found.trial:.0f} ms a trial, {found.job:.2f} s a job; "
-        f"{1000 * found.amortised:.0f} ms a trial in a job of {found.trials}; a run's first job "
-        f"waits {starts.template:.1f} s for what workers are forked from; a worker starts in "
+        f"{1000 * overhead.trial:.0f} ms a trial, {overhead.job:.2f} s a job; "
+        f"{1000 * overhead.amortised:.0f} ms a trial in a job of {overhead.trials}; a run's first "
+        f"job waits {starts.template:.1f} s for what workers are forked from; a worker starts in "
         f"{starts.forked:.2f} CPU seconds, one for timing in {starts.anew:.2f}"
     )
-    slow = found.amortised > 0.15
+    slow = overhead.amortised > 0.15
     return Check("own time", "warn" if slow else "ok", message, "is the machine busy?" * slow)
 
 
@@ -233,8 +239,8 @@ def first_calls() -> Iterator[Check]:
 
     registry = load_registry()
     entries = [registry.entry("algorithm", name) for name in registry.names("algorithm")]
-    found = measure_first_calls(e for e in entries if e.value.origin == "scratch")
-    for call in found:
+    calls = measure_first_calls(e for e in entries if e.value.origin == "scratch")
+    for call in calls:
         message = (
             f"{call.warm:.2f} s compiled; {call.functions} functions that none above compiled, in "
             f"{call.cpu:.1f} CPU seconds"
@@ -242,7 +248,7 @@ def first_calls() -> Iterator[Check]:
         advice = ["is the machine busy?"] * (call.warm > FIRST_CALL) + list(call.notes)
         state: Literal["ok", "warn"] = "warn" if advice else "ok"
         yield Check(f"first call of {call.algorithm}", state, message, "; ".join(advice))
-    seconds, functions = sum(call.cpu for call in found), sum(call.functions for call in found)
+    seconds, functions = sum(call.cpu for call in calls), sum(call.functions for call in calls)
     message = f"{functions} functions, {seconds:.0f} CPU seconds to compile them from nothing"
     slow = seconds > COMPILING
     aim = f"the aim is {COMPILING:.0f}; it is paid once, as the kernel cache keeps them" * slow

@@ -38,8 +38,8 @@ def _writers() -> Registry:
 
 def writer(name: str) -> Callable[..., Any]:
     """Return the function that writes one form of a report, as `reports` registers it."""
-    found: ReportWriter = _writers().entry("report writer", name).value
-    return found.write
+    registered: ReportWriter = _writers().entry("report writer", name).value
+    return registered.write
 
 
 def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> RunView:
@@ -63,7 +63,7 @@ def _change(
 ) -> RunComparison | None:
     """Return the comparison with the newest earlier run that has common cells."""
     compared = (compare_runs(store, old, run, registry) for old in reversed(earlier))
-    return next((found for found in compared if found.matched), None)
+    return next((comparison for comparison in compared if comparison.matched), None)
 
 
 def _placed(run: Mapping[str, Any], results: Path) -> Mapping[str, Any]:
@@ -141,8 +141,8 @@ def summary(results: Path, run: str, registry: Registry) -> str:
 
 def verdicts(results: Path, run: str, registry: Registry) -> JSON:
     """Return all verdicts of a run as JSON."""
-    found: JSON = writer("run-json")(view(results, run, registry))
-    return found
+    document: JSON = writer("run-json")(view(results, run, registry))
+    return document
 
 
 def gates(results: Path, run: str, registry: Registry, given: Sequence[Gate] = ()) -> Gates:
@@ -194,8 +194,8 @@ class Gates:
 
     def to_json(self) -> JSON:
         """Return all decisions as JSON."""
-        found: JSON = writer("gates-json")(self.decisions, self.state, self.run)
-        return found
+        document: JSON = writer("gates-json")(self.decisions, self.state, self.run)
+        return document
 
 
 def compare(
@@ -219,7 +219,7 @@ def format_comparison(
 
 def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
     """Return one flat row for each outcome: cell, status, scores, seconds and peak memory."""
-    found: list[JSON] = []
+    flat: list[JSON] = []
     for cell in view(results, run, registry).cells:
         for place, outcome in enumerate(cell.outcomes):
             trial = outcome.trial
@@ -228,7 +228,7 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
             for sample in outcome.samples:
                 key = f"{sample.phase}_seconds"
                 seconds[key] = seconds.get(key, 0.0) + sample.wall
-            found.append(
+            flat.append(
                 {
                     "algorithm": cell.algorithm,
                     "params": canonical(cell.params),
@@ -247,7 +247,7 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
                     "trial": trial.id,
                 }
             )
-    return found
+    return flat
 
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:

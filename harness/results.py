@@ -148,13 +148,13 @@ class ParityResult(StoredResult):
 
     def reaches(self, rung: str) -> bool:
         """Return whether every dataset reaches a parity level: L0, L1, L2 or L3."""
-        return all(reaches(found.rung, rung.upper()) for found in self.verdicts)
+        return all(reaches(parity.rung, rung.upper()) for parity in self.verdicts)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each dataset: level, its meaning, and the first difference."""
         import pandas as pd
 
-        return pd.DataFrame([_parity_row(found) for found in self.verdicts])
+        return pd.DataFrame([_parity_row(parity) for parity in self.verdicts])
 
     def _repr_html_(self) -> str:
         return notebook.box(
@@ -181,7 +181,7 @@ def _speed_row(speed: Speed) -> JSON:
 
 
 def _parity_row(parity: Parity) -> JSON:
-    found = parity.comparison.differences if parity.comparison else ()
+    differences = parity.comparison.differences if parity.comparison else ()
     return {
         "algorithm": parity.algorithm,
         "reference": parity.reference,
@@ -193,5 +193,5 @@ def _parity_row(parity: Parity) -> JSON:
         "splits": len(parity.splits),
         "preparation": parity.preparation,
         "reason": parity.reason,
-        "difference": found[0].sentence if found else "",
+        "difference": differences[0].sentence if differences else "",
     }

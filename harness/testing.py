@@ -25,7 +25,7 @@ from harness.conformance.advice import sentences
 from harness.conformance.checks import cases
 from harness.conformance.claims import CHECK, check_claim
 from harness.conformance.findings import Check, Finding
-from harness.conformance.held import Held
+from harness.conformance.held import RegisteredObject
 from harness.conformance.subject import Subject
 from harness.plugins.registry import HOOKS, load_registry, own_modules
 
@@ -73,13 +73,13 @@ def conformance(
     """
     import pytest
 
-    found = [
+    params = [
         pytest.param(case, id=case.name)
         for case in every_case(plugin, kinds)
         if case.promise not in leave_out and (not only or case.promise in only)
     ]
 
-    @pytest.mark.parametrize("case", found)
+    @pytest.mark.parametrize("case", params)
     def test(case: Case) -> None:
         case.run()
 
@@ -99,12 +99,12 @@ def every_case(plugin: str | Registry, kinds: Collection[str] = KINDS) -> Iterat
                 yield Case(test_name, CHECK, _claim(registry, name, mode))
 
 
-def run_check(check: Check, subject: Subject | Held) -> None:
+def run_check(check: Check, subject: Subject | RegisteredObject) -> None:
     """Run one check as a test; skip the test if the check does not apply."""
     _judge([check.run(subject)])
 
 
-def _trial(check: Check, subject: Subject | Held) -> Callable[[], list[Finding]]:
+def _trial(check: Check, subject: Subject | RegisteredObject) -> Callable[[], list[Finding]]:
     return lambda: [check.run(subject)]
 
 
@@ -137,6 +137,6 @@ def _load(plugin: str) -> Registry:
     return load_registry(modules=[plugin])
 
 
-def _id(check: Check, subject: Subject | Held) -> str:
+def _id(check: Check, subject: Subject | RegisteredObject) -> str:
     task = f"-{subject.task.value}" if isinstance(subject, Subject) and check.per_task else ""
     return f"{subject.name}{task}-{check.name.replace(' ', '_')}"

@@ -9,21 +9,21 @@ from typing import Any
 from harness import ReportWriter, hookimpl
 
 WRITERS = {  # name → module and function
-    "run-page": ("build", "write_report"),
-    "run-page-text": ("build", "build_report"),
-    "section": ("build", "build_section"),
-    "index-page": ("index_page", "write_index"),
-    "history-page": ("history_page", "write_history"),
-    "run-markdown": ("digest", "markdown_summary"),
-    "run-json": ("digest", "verdicts_json"),
-    "gates-table": ("printed", "gates_table"),
-    "gates-sentence": ("printed", "gates_sentence"),
-    "gates-markdown": ("printed", "gates_markdown"),
-    "gates-json": ("printed", "gates_json"),
-    "comparison-json": ("printed", "comparison_json"),
-    "comparison-markdown": ("printed", "comparison_markdown"),
-    "comparison-sentence": ("printed", "comparison_sentence"),
-    "comparison-tables": ("printed", "comparison_tables"),
+    "run-page": ("page.build", "write_report"),
+    "run-page-text": ("page.build", "build_report"),
+    "section": ("page.build", "build_section"),
+    "index-page": ("page.index_page", "write_index"),
+    "history-page": ("page.history_page", "write_history"),
+    "run-markdown": ("page.digest", "markdown_summary"),
+    "run-json": ("page.digest", "verdicts_json"),
+    "gates-table": ("page.printed", "gates_table"),
+    "gates-sentence": ("words.claim_words", "gate_sentence"),
+    "gates-markdown": ("page.printed", "gates_markdown"),
+    "gates-json": ("page.printed", "gates_json"),
+    "comparison-json": ("page.printed", "comparison_json"),
+    "comparison-markdown": ("page.printed", "comparison_markdown"),
+    "comparison-sentence": ("page.printed", "comparison_sentence"),
+    "comparison-tables": ("page.printed", "comparison_tables"),
 }
 
 
@@ -38,8 +38,6 @@ def _call(name: str) -> Callable[..., Any]:
     module, function = WRITERS[name]
 
     def write(*args: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f"reports.page.{module}"), function)(
-            *args, **options
-        )
+        return getattr(importlib.import_module(f"reports.{module}"), function)(*args, **options)
 
     return write

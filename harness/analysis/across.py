@@ -101,8 +101,8 @@ def friedman(losses: np.ndarray) -> Friedman:
     return Friedman(ranks, statistic, p, datasets)
 
 
-def nemenyi_distance(k: int, datasets: int, level: float = 0.95) -> float:
-    """Return the difference of mean ranks above which two of k algorithms differ.
+def nemenyi_distance(k: int, datasets: int) -> float:
+    """Return the difference of mean ranks above which two of k algorithms differ at 95 %.
 
     q·√(k(k + 1)/(6N)), q the studentised range quantile over √2 (Nemenyi 1963; Demsar 2006,
     section 3.2.2). It serves for the usual diagram; verdicts on pairs come from
@@ -110,7 +110,7 @@ def nemenyi_distance(k: int, datasets: int, level: float = 0.95) -> float:
     """
     from scipy.stats import studentized_range
 
-    q = float(studentized_range.ppf(level, k, np.inf)) / math.sqrt(2)
+    q = float(studentized_range.ppf(0.95, k, np.inf)) / math.sqrt(2)
     return q * math.sqrt(k * (k + 1) / (6 * datasets))
 
 

@@ -44,7 +44,7 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class Turn:
+class OutcomeChange:
     """A cell whose status changed in the new run."""
 
     algorithm: str
@@ -66,7 +66,7 @@ class RunComparison:
     other_data: int  # common cells whose dataset has other bytes now
     changes: tuple[Accuracy, ...]  # ``reference`` is the old run; positive = the new is better
     seconds: tuple[Seconds, ...]
-    turns: tuple[Turn, ...]
+    turns: tuple[OutcomeChange, ...]
     ratios: tuple[RatioChange, ...] = ()  # of the duels in both runs
     rungs: tuple[RungChange, ...] = ()  # of the tree comparisons in both runs
 
@@ -83,12 +83,8 @@ def compare_runs(
 
     Parameters
     ----------
-    store
-        Open for reading.
     old, new
         Runs as :meth:`harness.store.Store.run` takes them.
-    registry
-        Provides the metrics.
     metrics
         Names of metrics to compare besides the primary ones.
     tolerances
@@ -196,10 +192,10 @@ def _seconds(old: Cell, new: Cell) -> Iterator[Seconds]:
 
 def _turns(
     old: Mapping[str, Outcome], new: Mapping[str, Outcome], cells: Iterable[str]
-) -> Iterator[Turn]:
+) -> Iterator[OutcomeChange]:
     for cell in cells:
         before, after = old[cell], new[cell]
         if before.status is not after.status:
             trial = after.trial
             ends = (before.status.value, after.status.value)
-            yield Turn(trial.algorithm, trial.dataset, trial.split.label, *ends)
+            yield OutcomeChange(trial.algorithm, trial.dataset, trial.split.label, *ends)

@@ -18,7 +18,7 @@ SAMPLES = 300  # of the bootstrap
 PRIOR = 0.5  # half a tie between every two, so that an algorithm with wins only has a rating
 
 
-def elo(losses: np.ndarray, seed: int = 0, level: float = 0.95) -> list[Interval]:
+def elo(losses: np.ndarray, seed: int = 0) -> list[Interval]:
     """Return the rating of each algorithm with its bootstrap interval over datasets.
 
     Parameters
@@ -32,11 +32,10 @@ def elo(losses: np.ndarray, seed: int = 0, level: float = 0.95) -> list[Interval
     drawn = rng.integers(len(losses), size=(SAMPLES, len(losses)))
     ratings = np.array([ratings_of(won[rows].sum(axis=0)) for rows in drawn])
     centre = ratings_of(won.sum(axis=0))
-    tail = 50 * (1 - level)
-    low, high = np.percentile(ratings, [tail, 100 - tail], axis=0)
+    low, high = np.percentile(ratings, [2.5, 97.5], axis=0)
     # The interval always holds the estimate, also if the bootstrap is skewed.
     return [
-        Interval(float(min(a, x)), float(x), float(max(b, x)), level, n=len(losses))
+        Interval(float(min(a, x)), float(x), float(max(b, x)), n=len(losses))
         for a, x, b in zip(low, centre, high, strict=True)
     ]
 

@@ -18,14 +18,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from harness.analysis.run_view import Interval
+from harness.analysis.run_view import Accuracy, Interval, Parity, RunView, Speed
 from harness.config.experiment import RUNGS, Gate
 from harness.core.model import DuelOutcome, Status
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import Accuracy, Parity, RunView, Speed
 
 State = Literal["pass", "fail", "undecided"]
 

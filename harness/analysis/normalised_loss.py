@@ -42,13 +42,3 @@ def geometric_mean_ratio(losses: np.ndarray) -> np.ndarray:
         return np.ones(losses.shape[1])
     ratio: np.ndarray = np.exp(np.log(losses[known] / best[known]).mean(axis=0))
     return ratio
-
-
-def win_rates(losses: np.ndarray) -> np.ndarray:
-    """Return the share of datasets (k, k) on which row i has a lower loss than column j.
-
-    A tie is half a win. The diagonal is ½.
-    """
-    own, other = losses[:, :, None], losses[:, None, :]
-    share: np.ndarray = ((own < other) + 0.5 * (own == other)).mean(axis=0)
-    return share

@@ -92,8 +92,8 @@ def answers_of(view: RunView) -> list[Answer]:
     for cell in view.cells:
         if any(o.status is not Status.SKIPPED for o in cell.outcomes):
             cells[cell.dataset].append(cell)
-    found = (_answer(view, dataset, same) for dataset, same in cells.items())
-    return [answer for answer in found if answer is not None]
+    answers = (_answer(view, dataset, same) for dataset, same in cells.items())
+    return [answer for answer in answers if answer is not None]
 
 
 def primary_metric(view: RunView, cell: Cell) -> str:
@@ -376,8 +376,8 @@ def caution(answer: Answer) -> str:
     reasons = []
     others = [name for name in (answer.best, *answer.alike) if name != answer.recommended]
     if answer.problems:
-        found = " and ".join(answer.problems)
-        reasons.append(f"all scores may be worthless, because {found}")
+        text = " and ".join(answer.problems)
+        reasons.append(f"all scores may be worthless, because {text}")
     if answer.short:
         reasons.append(
             "this is a short comparison with few trees: without --quick every library is compared "
@@ -404,16 +404,16 @@ def summary_header() -> list[str]:
     return ["dataset", "use", "score", "fit", "predict", "model size"]
 
 
-def summary_rows(answers: Sequence[Answer], most: int = MOST_ROWS) -> list[list[str]]:
+def summary_rows(answers: Sequence[Answer]) -> list[list[str]]:
     """Return one row for each dataset with its recommendation."""
-    found = []
-    for answer in answers[:most]:
+    table = []
+    for answer in answers[:MOST_ROWS]:
         if answer.recommended:
             _, name, score, *rest = _row(answer, answer.standing(answer.recommended))
-            found.append([answer.dataset, name, f"{answer.metric} {score}", *rest])
+            table.append([answer.dataset, name, f"{answer.metric} {score}", *rest])
         else:
-            found.append([answer.dataset, "-", "no result on every split", "-", "-", "-"])
-    return found
+            table.append([answer.dataset, "-", "no result on every split", "-", "-", "-"])
+    return table
 
 
 @dataclass(frozen=True)

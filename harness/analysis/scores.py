@@ -136,7 +136,7 @@ def predicted_of(arrays: Mapping[str, np.ndarray]) -> Predicted:
 
 
 def constant_model(predicted: Predicted, task: Task, facts: Mapping[str, Any]) -> Predicted:
-    """Return the predictions of the constant model, which knows the training targets only.
+    """Return the predictions of the constant model, fitted to the training targets.
 
     Class frequencies or the mean come from the facts ``train_prior`` and ``train_mean``, both
     weighted. Without them the test rows are used, which makes the constant model a little too good.

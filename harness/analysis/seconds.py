@@ -18,18 +18,10 @@ from harness.core.model import Outcome, Sample, Status
 
 @dataclass(frozen=True)
 class Timing:
-    """Typical times of some trials.
+    """Typical times of some trials."""
 
-    Attributes
-    ----------
-    seconds
-        Phase → median wall seconds, of warm calls where there are any.
-    crowded
-        Whether all of these trials ran beside others.
-    """
-
-    seconds: Mapping[str, float]
-    crowded: bool
+    seconds: Mapping[str, float]  # phase → median wall seconds, of warm calls if there are any
+    crowded: bool  # whether all of these trials ran beside others
 
 
 def machine_of(outcome: Outcome) -> str:

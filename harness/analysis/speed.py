@@ -15,12 +15,7 @@ from dataclasses import replace
 from statistics import fmean, median
 
 from harness.analysis.run_view import Interval, Speed
-from harness.analysis.stats import (
-    geometric_mean,
-    hodges_lehmann,
-    smallest_signed_rank,
-    transformed,
-)
+from harness.analysis.stats import geometric_mean, hodges_lehmann, smallest_signed_rank, transformed
 from harness.core.ids import digest
 from harness.core.model import JSON, Block, Duel, DuelOutcome, Job, Sample, Status
 
@@ -199,12 +194,12 @@ def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
 
 def _others(launches: Sequence[JSON]) -> list[str] | None:
     """Return a note on threads of other programs while both sides rested; None if unknown."""
-    found = [launch["others"] for launch in launches if "others" in launch]
-    if not found:
+    threads = [launch["others"] for launch in launches if "others" in launch]
+    if not threads:
         return None
-    if max(found) <= OTHERS:
+    if max(threads) <= OTHERS:
         return []
-    note = f"busy machine: other programs kept {max(found):.1f} threads busy"
+    note = f"busy machine: other programs kept {max(threads):.1f} threads busy"
     return [f"{note} on average while both sides rested"]
 
 

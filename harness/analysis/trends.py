@@ -127,17 +127,7 @@ class CachingScorer(Scorer):
 
 
 def course(store: Store, registry: Registry, runs: Sequence[str]) -> tuple[RunPoint, ...]:
-    """Return a point for each run, in the order given.
-
-    Parameters
-    ----------
-    store
-        Open for reading.
-    registry
-        Provides the metrics.
-    runs
-        Ids.
-    """
+    """Return a point for each run, in the order given."""
     scorer = CachingScorer(store, registry)
     return tuple(_point(store, scorer, run) for run in runs)
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from harness.checks.table_checks import check_table, flagged_columns
 from harness.checks.table_sample import Source
+from harness.core.model import Dataset, Finding
 from harness.data.files import Detected, dataset_without
 from harness.data.loading import table_of
-
-if TYPE_CHECKING:
-    from harness.core.model import Dataset, Finding
 
 
 def source_of(dataset: Dataset) -> Source:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from harness.analysis.run_view import RunView
 from harness.checks import (
     baselines,
     constant_model,
@@ -15,10 +14,7 @@ from harness.checks import (
 )
 from harness.checks.check import Check
 from harness.checks.run_scores import RunScores
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import RunView
-    from harness.core.model import Finding
+from harness.core.model import Finding
 
 RESULT_CHECKS: tuple[Check[RunScores], ...] = (
     constant_model.CHECK,

@@ -8,16 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from harness.analysis.run_view import Cell, Interval, RunView
 from harness.analysis.stats import resampled_interval
-from harness.core.model import Status
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import Cell, Interval, RunView
-    from harness.core.model import Outcome
+from harness.core.model import Outcome, Status
 
 TUNE = "tune"  # the key of a tuned trial's params
 

@@ -51,17 +51,6 @@ def check_table(
     """Return the findings of the checks in a loaded table, before any model is trained.
 
     Large tables are sampled, always in the same way; the whole table is read only for counts.
-
-    Parameters
-    ----------
-    table
-        A table as a loader returns it.
-    task
-        The task of the table.
-    source
-        The known facts about the file of the table.
-    dataset
-        The name of the dataset in the findings.
     """
     sample = TableSample(table, task, source or Source())
     return [finding for check in TABLE_CHECKS for finding in check.findings(sample, dataset)]

@@ -8,6 +8,7 @@ import click
 
 from harness.cli.common import (
     json_option,
+    path_option,
     plugin_option,
     print_json,
     printable,
@@ -23,12 +24,7 @@ from harness.plugins.registry import load_registry
 @click.option(
     "--dataset", default="", metavar="NAME", help="Dataset to choose, for a run on several."
 )
-@click.option(
-    "--save",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Train it on all rows and write it with its preparation.",
-)
+@path_option("--save", "Train it on all rows and write it with its preparation.")
 @plugin_option
 @results_option
 @json_option

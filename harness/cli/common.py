@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -15,10 +15,13 @@ from harness.core.terminal_text import printable, say
 from harness.core.units import strict
 
 __all__ = [
+    "asv_option",
     "capacity_option",
     "first_code",
     "json_option",
+    "names_option",
     "params_options",
+    "path_option",
     "plugin_option",
     "print_json",
     "print_table",
@@ -28,6 +31,8 @@ __all__ = [
     "sole_option",
     "undecided_option",
 ]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 plugin_option = click.option(
     "--plugin",
@@ -57,6 +62,23 @@ capacity_option = click.option(
     help="The same size parameters for both, such as trees=100.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+def names_option(flag: str, noun: str, text: str, **more: Any) -> Callable[[F], F]:
+    """Return an option with names of algorithms or datasets that may be given several times."""
+    settings: dict[str, Any] = {"multiple": True, "metavar": "GLOB", "help": text, **more}
+    return click.option(flag, f"--{noun}", f"{noun}s", **settings)
+
+
+def path_option(name: str, text: str, **more: Any) -> Callable[[F], F]:
+    """Return an option whose value is a path."""
+    settings: dict[str, Any] = {"metavar": "FILE", "help": text, **more}
+    return click.option(name, type=click.Path(path_type=Path), **settings)
+
+
+asv_option = path_option(
+    "--asv", "The folder of asv's results.  [default: .asv/results, if it exists]", metavar="DIR"
+)
 
 
 def params_options(command: Any) -> Any:

@@ -58,18 +58,18 @@ def command(
 
     kept = dict(_tolerance(text) for text in tolerances)
     registry = load_registry(plugins)
-    found = reporting.compare(results, (old, new), registry, metrics, kept)
+    comparison = reporting.compare(results, (old, new), registry, metrics, kept)
     if as_json:
-        print_json(reporting.format_comparison(found, "json"))
+        print_json(reporting.format_comparison(comparison, "json"))
     elif markdown:
-        click.echo(reporting.format_comparison(found, "markdown"), nl=False)
+        click.echo(reporting.format_comparison(comparison, "markdown"), nl=False)
     else:
-        for title, table in reporting.format_comparison(found, "tables"):
+        for title, table in reporting.format_comparison(comparison, "tables"):
             if title:
                 say(title)
             print_table(*table)
-    say(reporting.format_comparison(found, "sentence"))
-    return 0 if found.matched else 4
+    say(reporting.format_comparison(comparison, "sentence"))
+    return 0 if comparison.matched else 4
 
 
 def _tolerance(text: str) -> tuple[str, float]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import plugin_option, say
+from harness.cli.common import names_option, plugin_option, say
+from harness.core.model import Job
 
 if TYPE_CHECKING:
-    from harness.core.model import Job
     from harness.plugins.registry import Registry
 
 TARGETS = ("native", "x86-64-v3")
@@ -22,14 +22,7 @@ ANY = "any"  # not a real dataset: kernels for all kinds of tables are compiled
 
 
 @click.command("compile")
-@click.option(
-    "-a",
-    "--algorithm",
-    "patterns",
-    multiple=True,
-    metavar="GLOB",
-    help="Only these algorithms; may be given several times.",
-)
+@names_option("-a", "algorithm", "Only these algorithms; may be given several times.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option(
     "--into-package",
@@ -50,7 +43,7 @@ ANY = "any"  # not a real dataset: kernels for all kinds of tables are compiled
 )
 @plugin_option
 def command(
-    patterns: tuple[str, ...],
+    algorithms: tuple[str, ...],
     threads: int,
     into_package: bool,
     target: str,
@@ -67,20 +60,20 @@ def command(
     from harness.plugins.registry import load_registry
 
     registry = load_registry(plugins)
-    jobs = jobs_to_compile(registry, patterns, threads)
+    jobs = jobs_to_compile(registry, algorithms, threads)
     if not jobs:
         known = [job.algorithm for job in jobs_to_compile(registry, (), threads)]
         hint = f"known here: {', '.join(known)}"
-        raise ConfigError(unknown("algorithm", ", ".join(patterns), known, hint))
+        raise ConfigError(unknown("algorithm", ", ".join(algorithms), known, hint))
     if not into_package:
         done = compile_jobs(registry, jobs)
         say(f"compiled {done.functions} functions; all others were compiled before")
         return 3 if done.failed else 0
     with compile_package(target, package_folder) as package:
-        one_thread = compile_jobs(registry, jobs_to_compile(registry, patterns, 1))
+        one_thread = compile_jobs(registry, jobs_to_compile(registry, algorithms, 1))
         jobs = [
             job
-            for job in jobs_to_compile(registry, patterns, 2, with_variants=False)
+            for job in jobs_to_compile(registry, algorithms, 2, with_variants=False)
             if job.algorithm in one_thread.with_own_kernels
         ]
         compile_jobs(registry, jobs)
@@ -136,7 +129,7 @@ def jobs_to_compile(
     """
     from harness.core.model import DatasetRef, Job, Split, Task, Trial
 
-    found = []
+    jobs = []
     for name, entry in sorted(registry.entries["algorithm"].items()):
         matches = not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
         if entry.value.origin != "scratch" or not matches:
@@ -145,5 +138,5 @@ def jobs_to_compile(
             Trial(name, params, "native", ANY, Split("given"), 0, threads, "", "", Task.BINARY)
             for params in ({}, *(entry.value.variants if with_variants else ()))
         )
-        found.append(Job(name, entry.plugin, DatasetRef(ANY, ""), trials, threads=threads))
-    return found
+        jobs.append(Job(name, entry.plugin, DatasetRef(ANY, ""), trials, threads=threads))
+    return jobs

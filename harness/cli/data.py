@@ -8,14 +8,7 @@ from typing import Any
 
 import click
 
-from harness.cli.common import (
-    json_option,
-    plugin_option,
-    print_json,
-    print_table,
-    printable,
-    say,
-)
+from harness.cli.common import json_option, plugin_option, print_json, print_table, printable, say
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import Dataset, Task
 from harness.data import resolve
@@ -75,12 +68,12 @@ def fetch(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -
     """Download datasets (names, globs, suite:NAME) into the cache."""
     from harness.data.manage import fetch_all
 
-    found, failed = fetch_all(_chosen(names, load_registry(plugins, packages=NO_ALGORITHMS)), say)
+    fetched, failed = fetch_all(_chosen(names, load_registry(plugins, packages=NO_ALGORITHMS)), say)
     if as_json:
-        print_json({"fetched": found, "failed": failed})
-    elif found:
+        print_json({"fetched": fetched, "failed": failed})
+    elif fetched:
         keys = ("name", "rows", "columns")
-        print_table(keys, [[row[key] for key in keys] for row in found])
+        print_table(keys, [[row[key] for key in keys] for row in fetched])
     return 5 if failed else 0
 
 
@@ -134,5 +127,5 @@ def _chosen(names: Sequence[str], registry: Registry) -> list[Dataset]:
     """Return the datasets that match names, globs and ``suite:NAME``."""
     from harness.planning.candidates import dataset_names
 
-    found = dict.fromkeys(n for name in names for n in dataset_names(name, registry))
-    return [resolve(name, registry) for name in found]
+    matching = dict.fromkeys(n for name in names for n in dataset_names(name, registry))
+    return [resolve(name, registry) for name in matching]

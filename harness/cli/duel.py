@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option("--launches", type=int, help="Pairs of fresh processes.  [default: 8]")
 @click.option(
-    "--blocks",
-    type=int,
-    default=4,
-    show_default=True,
-    help="Interleaved blocks in each launch.",
+    "--blocks", type=int, default=4, show_default=True, help="Interleaved blocks in each launch."
 )
 @click.option(
     "--precision",
@@ -54,10 +50,7 @@ if TYPE_CHECKING:
     help="Continue up to 24 launches, until it is decided whether the ratio is at least this.",
 )
 @click.option(
-    "--phase",
-    default="train",
-    show_default=True,
-    help="The phase for --precision and --claim.",
+    "--phase", default="train", show_default=True, help="The phase for --precision and --claim."
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
 @capacity_option

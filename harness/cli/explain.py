@@ -58,8 +58,8 @@ def _of_duel(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
     duel = attempts[-1][0].duel
     plan, trouble = _planned_now(store, [run for _, run in attempts if run], plugins)
     if plan is not None:
-        found = [other for other in plan.duels if _cells(other) == _cells(duel)]
-        now = next((d for d in found if d.id == duel.id), found[0] if found else None)
+        alike = [other for other in plan.duels if _cells(other) == _cells(duel)]
+        now = next((d for d in alike if d.id == duel.id), alike[0] if alike else None)
         lines = explain_duel(store, id_, now)
     return lines + trouble
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from harness.cli.common import plugin_option, results_option, say
+from harness.cli.common import path_option, plugin_option, results_option, say
 from harness.config.experiment import experiment_schema
 from harness.core.errors import StoreError
 from harness.plugins.registry import load_registry
@@ -23,18 +23,8 @@ from harness.plugins.registry import load_registry
     default="csv",
     show_default=True,
 )
-@click.option(
-    "--asv",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The same as --format asv --output DIR.",
-)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Where to write; CSV goes to stdout without it.",
-)
+@path_option("--asv", "The same as --format asv --output DIR.", metavar="DIR")
+@path_option("--output", "Where to write; CSV goes to stdout without it.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files instead.")
 @plugin_option
 @results_option
@@ -74,11 +64,11 @@ def command(
 def _export_asv(folder: Path, plugins: tuple[Path, ...], results: Path) -> int:
     from harness.history.asv_export import export_asv
 
-    found = export_asv(results, folder, load_registry(plugins), Path.cwd())
-    say(f"written to {folder}: {', '.join(c[:8] for c in found.commits) or 'no commit'}")
-    if found.left_out:
-        say(f"runs left out, of an edited tree or of no commit known here: {found.left_out}")
-    return 0 if found.commits else 4
+    exported = export_asv(results, folder, load_registry(plugins), Path.cwd())
+    say(f"written to {folder}: {', '.join(c[:8] for c in exported.commits) or 'no commit'}")
+    if exported.left_out:
+        say(f"runs left out, of an edited tree or of no commit known here: {exported.left_out}")
+    return 0 if exported.commits else 4
 
 
 def _write(frame: Any, kind: str, output: Path | None) -> None:

@@ -10,6 +10,7 @@ import click
 
 from harness.cli.common import (
     json_option,
+    names_option,
     plugin_option,
     print_json,
     print_table,
@@ -41,22 +42,8 @@ OF_AGAINST = {
     metavar="REV",
     help="Compare the working tree with a git revision instead of reading a stored run.",
 )
-@click.option(
-    "-a",
-    "--algorithm",
-    "algorithms",
-    multiple=True,
-    metavar="GLOB",
-    help="With --against: only these algorithms.",
-)
-@click.option(
-    "-d",
-    "--dataset",
-    "datasets",
-    multiple=True,
-    metavar="NAME",
-    help="With --against: on these datasets.",
-)
+@names_option("-a", "algorithm", "With --against: only these algorithms.")
+@names_option("-d", "dataset", "With --against: on these datasets.", metavar="NAME")
 @click.option(
     "--all", "everything", is_flag=True, help="With --against: measure unchanged algorithms, too."
 )
@@ -110,10 +97,10 @@ def _stored(given: dict[str, Any]) -> int:
     if given["file"] is not None and not (chosen := load_gates(given["file"])):
         raise ConfigError(f"{given['file']} has no [[gate]] tables")
     registry = load_registry(given["plugins"])
-    found = reporting.gates(given["results"], given["run"] or "latest", registry, chosen)
-    _print_gates(given, found, found.markdown(), found.to_json())
-    say(found.sentence())
-    return found.exit_code(given["undecided"])
+    gates = reporting.gates(given["results"], given["run"] or "latest", registry, chosen)
+    _print_gates(given, gates, gates.markdown(), gates.to_json())
+    say(gates.sentence())
+    return gates.exit_code(given["undecided"])
 
 
 def _against(given: dict[str, Any]) -> int:
@@ -141,11 +128,11 @@ def _against(given: dict[str, Any]) -> int:
         answer = compare_with_revision(request, load_registry(given["plugins"]), progress)
     finally:
         progress.close()
-    found = gates_of(answer)
-    _print_gates(given, found, answer_markdown(answer), answer_json(answer))
+    gates = gates_of(answer)
+    _print_gates(given, gates, answer_markdown(answer), answer_json(answer))
     for line in answer_lines(answer):
         say(line)
-    return found.exit_code(given["undecided"])
+    return gates.exit_code(given["undecided"])
 
 
 def _limits(given: dict[str, Any]) -> Any:
@@ -159,7 +146,7 @@ def _limits(given: dict[str, Any]) -> Any:
 
 
 def _print_gates(
-    given: dict[str, Any], found: Gates, markdown: str, document: dict[str, Any]
+    given: dict[str, Any], gates: Gates, markdown: str, document: dict[str, Any]
 ) -> None:
     """Print the result in the requested form."""
     if given["markdown"] not in (None, "-"):
@@ -171,5 +158,5 @@ def _print_gates(
         print_json(document)
     elif given["markdown"] == "-":
         click.echo(markdown, nl=False)
-    elif found.decisions:
-        print_table(*found.table())
+    elif gates.decisions:
+        print_table(*gates.table())

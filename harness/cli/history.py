@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import webbrowser
-from pathlib import Path
 from typing import Any
 
 import click
 
 from harness.cli.common import (
+    asv_option,
     json_option,
+    names_option,
+    path_option,
     plugin_option,
     print_json,
     print_table,
@@ -21,18 +23,9 @@ from harness.plugins.registry import load_registry
 
 
 @click.command("history")
-@click.option(
-    "-a", "--algorithm", "algorithms", multiple=True, metavar="GLOB", help="Only these algorithms."
-)
-@click.option(
-    "-d", "--dataset", "datasets", multiple=True, metavar="GLOB", help="Only these datasets."
-)
-@click.option(
-    "--asv",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The folder of asv's results.  [default: .asv/results, if it exists]",
-)
+@names_option("-a", "algorithm", "Only these algorithms.")
+@names_option("-d", "dataset", "Only these datasets.")
+@asv_option
 @click.option(
     "--threshold",
     default="5%",
@@ -50,12 +43,7 @@ from harness.plugins.registry import load_registry
         "measure counts."
     ),
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File of the page.  [default: history.html in the results]",
-)
+@path_option("--output", "File of the page.  [default: history.html in the results]")
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @plugin_option
 @results_option

@@ -12,6 +12,7 @@ from harness.analysis.tree_text import as_text
 from harness.cli.common import (
     capacity_option,
     json_option,
+    names_option,
     params_options,
     plugin_option,
     print_json,
@@ -32,15 +33,12 @@ if TYPE_CHECKING:
 @click.command("parity")
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@click.option(
+@names_option(
     "-d",
-    "--dataset",
-    "datasets",
-    multiple=True,
-    metavar="GLOB",
+    "dataset",
+    "Datasets: a glob, suite:NAME, or NAME:rows=1000.",
     default=["suite:bundled"],
     show_default=True,
-    help="Datasets: a glob, suite:NAME, or NAME:rows=1000.",
 )
 @click.option(
     "--again", metavar="RUN", help="Compare the trees of a stored run of this command again."
@@ -107,25 +105,25 @@ def _again(run: str, given: dict[str, Any]) -> ParityResult:
     return ParityResult(made, given["results"], registry)
 
 
-def _exit_code(found: tuple[Parity, ...], required: str | None) -> int:
+def _exit_code(parities: tuple[Parity, ...], required: str | None) -> int:
     """Return 1 if a required level is missed, 3 if some comparisons failed, 4 if all did."""
-    if required and not all(reaches(parity.rung, required.upper()) for parity in found):
+    if required and not all(reaches(parity.rung, required.upper()) for parity in parities):
         return 1
-    compared = [parity for parity in found if parity.splits]
-    if len(compared) == len(found):
+    compared = [parity for parity in parities if parity.splits]
+    if len(compared) == len(parities):
         return 0
     return 3 if compared else 4
 
 
-def _print(found: tuple[Parity, ...]) -> None:
+def _print(parities: tuple[Parity, ...]) -> None:
     """Print the parity level of each dataset, then the first differences."""
     rows = [
         [p.dataset, p.rung or "none", MEANING[p.rung], p.claimed or "-", p.verdict or "-",
          f"{len(p.splits)} splits", p.preparation]
-        for p in found
+        for p in parities
     ]  # fmt: skip
     print_table(["dataset", "level", "meaning", "claimed", "accuracy", "from", "prepared"], rows)
-    for parity in found:
+    for parity in parities:
         if parity.reason:
             say(f"{parity.dataset}: {parity.reason}")
         if parity.comparison and parity.comparison.differences:

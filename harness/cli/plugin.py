@@ -116,10 +116,10 @@ def _run_checks(
     if kind == "algorithm":
         findings = chain(findings, check_claims(registry, name, plugins))
     for _, same in groupby(findings, key=lambda one: (one.check, one.state, one.message)):
-        found = list(same)
+        same_findings = list(same)
         if printed:
-            _print_finding(found)
-        yield from found
+            _print_finding(same_findings)
+        yield from same_findings
 
 
 def _print_finding(same: list[Finding]) -> None:

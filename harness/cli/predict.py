@@ -6,18 +6,13 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import say
+from harness.cli.common import path_option, say
 
 
 @click.command("predict")
 @click.argument("model", type=click.Path(path_type=Path), metavar="FILE")
 @click.argument("rows", type=click.Path(path_type=Path), metavar="NEW")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="CSV",
-    help="Write the predictions there instead of printing them.",
-)
+@path_option("--output", "Write the predictions there instead of printing them.", metavar="CSV")
 def command(model: Path, rows: Path, output: Path | None) -> None:
     """Predict the rows of NEW with the model in FILE, which `harness best --save` wrote.
 
@@ -26,10 +21,10 @@ def command(model: Path, rows: Path, output: Path | None) -> None:
     """
     from harness.worker.saved_model import load_model, read_rows
 
-    found = load_model(model).predict(read_rows(rows))
-    text = found.to_csv(index=False)
+    predictions = load_model(model).predict(read_rows(rows))
+    text = predictions.to_csv(index=False)
     if output is None:
         click.echo(text, nl=False)
         return
     output.write_text(text, encoding="utf-8")
-    say(f"wrote {len(found):,} predictions to {output}")
+    say(f"wrote {len(predictions):,} predictions to {output}")

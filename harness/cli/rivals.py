@@ -40,18 +40,18 @@ def print_rivals(views: Sequence[RunView]) -> None:
         return
     notes: dict[str, None] = {}
     for phase, words in PHASES.items():
-        found = fastest_rivals(views, phase)
-        lead = lead_of(found)
+        rivals = fastest_rivals(views, phase)
+        lead = lead_of(rivals)
         if lead is None:
             continue
         click.echo(f"\n{words}: time of the fastest rival that is as accurate, over ours")
-        print_table(HEADER, [_row(one) for one in found])
+        print_table(HEADER, [_row(one) for one in rivals])
         mean, worst = lead.mean, lead.worst
         click.echo(
             f"geometric mean {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}] of "
             f"{lead.workloads}; the least {worst.ratio.value:.2f}, on {worst.workload}"
         )
-        notes |= dict.fromkeys(f"{one.workload}: {note}" for one in found for note in _notes(one))
+        notes |= dict.fromkeys(f"{one.workload}: {note}" for one in rivals for note in _notes(one))
     for note in (*notes, *_inside(views)):
         say(f"note: {note}")
     _print_peaks(peaks_of(views))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,8 @@ import click
 from harness.cli.common import (
     first_code,
     json_option,
+    names_option,
+    path_option,
     plugin_option,
     print_json,
     results_option,
@@ -33,41 +34,20 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
 
 @click.command("run")
 @click.argument("experiment", required=False)
-@click.option(
+@names_option(
     "-a",
-    "--algorithm",
-    "algorithms",
-    multiple=True,
-    metavar="GLOB",
-    help=(
-        "Only these algorithms, and their references. The import path of a scikit-learn estimator "
-        "is a name, too."
-    ),
+    "algorithm",
+    "Only these algorithms, and their references. The import path of a scikit-learn estimator "
+    "is a name, too.",
 )
-@click.option(
-    "-d",
-    "--dataset",
-    "datasets",
-    multiple=True,
-    metavar="GLOB",
-    help="Only these datasets: a glob, suite:NAME, or NAME:rows=1000.",
-)
-@click.option(
+@names_option("-d", "dataset", "Only these datasets: a glob, suite:NAME, or NAME:rows=1000.")
+@path_option(
     "--data",
+    "Your own file: CSV, TSV, Parquet, JSON lines, XLSX, ARFF, svmlight; several are concatenated.",
     multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=(
-        "Your own file: CSV, TSV, Parquet, JSON lines, XLSX, ARFF, svmlight; several are "
-        "concatenated."
-    ),
 )
 @click.option("--target", metavar="COLUMN", help="The column of --data to predict.")
-@click.option(
-    "--task",
-    type=click.Choice([*Task]),
-    help="Task of --data, if the guess is wrong.",
-)
+@click.option("--task", type=click.Choice([*Task]), help="Task of --data, if the guess is wrong.")
 @click.option("--metric", help="The metric to judge by, such as auc or mae.")
 @click.option(
     "--group",
@@ -79,12 +59,7 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
 )
 @click.option("--weight", metavar="COLUMN", help="Column with the weights of the rows.")
 @click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out: a,b,c.")
-@click.option(
-    "--test",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A file of test rows; --data is then for training alone.",
-)
+@path_option("--test", "A file of test rows; --data is then for training alone.")
 @click.option(
     "--class-weight",
     type=click.Choice(["balanced"]),
@@ -114,10 +89,7 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
     help="Repeat a stored run (or a part of it, with -a and -d) with its stored options.",
 )
 @click.option(
-    "--trial",
-    default="",
-    metavar="ID",
-    help="With --again: only this trial, on all of its splits.",
+    "--trial", default="", metavar="ID", help="With --again: only this trial, on all of its splits."
 )
 @click.option("--seed", type=int, help="Seed of splits and algorithms.")
 @click.option("--threads", type=int, help="Threads of each algorithm.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,8 @@ import click
 from harness.cli.common import (
     capacity_option,
     json_option,
+    names_option,
+    path_option,
     plugin_option,
     print_json,
     print_table,
@@ -28,22 +29,11 @@ if TYPE_CHECKING:
 
 
 @click.command("serving")
-@click.option(
-    "-a",
-    "--algorithm",
-    "algorithms",
-    multiple=True,
-    required=True,
-    metavar="GLOB",
-    help="Algorithms to measure; may be given several times.",
+@names_option(
+    "-a", "algorithm", "Algorithms to measure; may be given several times.", required=True
 )
 @click.option("-d", "--dataset", metavar="NAME", help="A dataset, or NAME:rows=100000.")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A file of your own instead of a dataset.",
-)
+@path_option("--data", "A file of your own instead of a dataset.")
 @click.option("--target", metavar="COLUMN", help="The column of --data to predict.")
 @click.option(
     "--batches",

@@ -23,15 +23,15 @@ _KINDS = ("algorithm", "dataset", "metric", "executor")
 def command(name: str, *, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
     """Show NAME: an algorithm, dataset, metric or executor, or the start of a stored id."""
     registry = load_registry(plugins)
-    found = _registered(name, registry) or _stored(name, results)
-    if not found:
+    items = _registered(name, registry) or _stored(name, results)
+    if not items:
         known = [known for kind in _KINDS for known in registry.names(kind)]
         hint = f"no {', '.join(_KINDS)}, run, trial or duel has that name or id"
         raise ConfigError(unknown("name", name, known, hint))
     if as_json:
-        print_json(found)
+        print_json(items)
     else:
-        for key, value in found.items():
+        for key, value in items.items():
             click.echo(f"{key}: {printable(value)}")
 
 

@@ -7,28 +7,26 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import json_option, plugin_option, print_json, results_option, say
+from harness.cli.common import (
+    asv_option,
+    json_option,
+    path_option,
+    plugin_option,
+    print_json,
+    results_option,
+    say,
+)
 from harness.plugins.registry import NO_ALGORITHMS, load_registry
 
 
 @click.command("site")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("site"),
-    show_default=True,
-    metavar="DIR",
-    help="The folder of the site.",
+@path_option(
+    "--output", "The folder of the site.", metavar="DIR", default=Path("site"), show_default=True
 )
 @click.option(
     "--most", type=int, default=30, show_default=True, help="Reports of so many newest runs."
 )
-@click.option(
-    "--asv",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The folder of asv's results.  [default: .asv/results, if it exists]",
-)
+@asv_option
 @click.option("--open", "open_it", is_flag=True, help="Open the first page in a browser.")
 @plugin_option
 @results_option

@@ -19,15 +19,15 @@ HEADER = ("algorithm", "against", "datasets", *VERDICTS)
 
 def print_verdicts(views: Sequence[RunView]) -> None:
     """Print one row for each pair with two or more common datasets, of a run or a series."""
-    found = [c for c in count_verdicts(_judged(views)) if c.datasets > 1]
-    if not found:
+    counts = [c for c in count_verdicts(_judged(views)) if c.datasets > 1]
+    if not counts:
         return
     click.echo(
         "\naccuracy: number of datasets by verdict; better and worse after Holm's adjustment "
         "over them"
     )
-    print_table(HEADER, [_row(one) for one in found])
-    for one in found:
+    print_table(HEADER, [_row(one) for one in counts])
+    for one in counts:
         for words in notes(one):
             say(f"note: {words}")
 

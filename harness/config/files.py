@@ -30,10 +30,10 @@ def experiments_of(named: str) -> list[str]:
     shipped = [name for name in shipped_experiments() if name.rpartition("/")[0] == named]
     if shipped or not Path(named).is_dir():
         return shipped or [named]
-    found = sorted(Path(named).glob("*.toml"))
-    if not found:
+    files = sorted(Path(named).glob("*.toml"))
+    if not files:
         raise ConfigError(f"{named} holds no experiment: a series is a folder of TOML files")
-    return [str(path) for path in found]
+    return [str(path) for path in files]
 
 
 def find_experiment(name_or_path: str) -> Path:

@@ -68,13 +68,13 @@ def draw(space: Mapping[str, Any], number: int, seed: int) -> list[JSON]:
     Two algorithms with the same space get the same configurations.
     """
     rng = random.Random(f"{json.dumps(space)} {seed}")  # noqa: S311 - repeatable, not secret
-    found: dict[str, JSON] = {}
+    configurations: dict[str, JSON] = {}
     for _ in range(20 * number if space else 0):
         values = {key: _value(choices, rng) for key, choices in space.items()}
-        found.setdefault(json.dumps(values), values)
-        if len(found) == number:
+        configurations.setdefault(json.dumps(values), values)
+        if len(configurations) == number:
             break
-    return list(found.values())[:number]
+    return list(configurations.values())[:number]
 
 
 def _value(choices: Any, rng: random.Random) -> Any:

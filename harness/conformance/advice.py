@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from harness.conformance.claims import CHECK as CLAIM
 from harness.conformance.findings import Finding
 
-FAIL = {
-    "failed": "failed",
-    "skipped": "does not apply",
-    "noted": "gives a note",
-}
+FAIL = {"failed": "failed", "skipped": "does not apply", "noted": "gives a note"}
 RUNS = ("an empty run", "a run of one trial", "a run with hostile names")
 BUILD = "Make `build` return a Fragment that can be rendered, or None."
 ADVICE = {

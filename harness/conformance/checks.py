@@ -16,7 +16,7 @@ from harness.conformance import (
     sections,
 )
 from harness.conformance.findings import CHECKS, Check
-from harness.conformance.held import Held
+from harness.conformance.held import RegisteredObject
 from harness.conformance.subject import Subject
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import Task
@@ -30,13 +30,11 @@ MODULES = [module.__name__ for module in (*OF_ALGORITHMS, *OF_OTHERS)]
 
 def cases(
     registry: Registry, name: str, kind: str = "algorithm"
-) -> Iterator[tuple[Check, Subject | Held]]:
+) -> Iterator[tuple[Check, Subject | RegisteredObject]]:
     """Yield each check with its subject; checks of the declaration are yielded once.
 
     Parameters
     ----------
-    registry
-        Registry with the plugin.
     name, kind
         Name and kind of the checked object: algorithm, dataset, metric, section or executor.
     """
@@ -46,8 +44,8 @@ def cases(
         key=lambda check: MODULES.index(check.function.__module__),
     )
     if kind != "algorithm":
-        held = Held(kind, entry.value, entry.plugin)
-        yield from ((check, held) for check in checks)
+        registered = RegisteredObject(kind, entry.value, entry.plugin)
+        yield from ((check, registered) for check in checks)
         return
     algorithm = entry.value
     subjects = [Subject(algorithm, task, entry.plugin) for task in Task if task in algorithm.tasks]
@@ -58,12 +56,12 @@ def cases(
 
 def kinds_of(registry: Registry, name: str) -> list[str]:
     """Return the kinds of registered objects with a name; raise ConfigError if there are none."""
-    found = [kind for kind, entries in registry.entries.items() if name in entries]
-    if not found and is_estimator_path(name):
+    matching = [kind for kind, entries in registry.entries.items() if name in entries]
+    if not matching and is_estimator_path(name):
         registry.entry("algorithm", name)
         return ["algorithm"]
-    if not found:
+    if not matching:
         known = [name for entries in registry.entries.values() for name in entries]
         broken = "".join(f"; {one.plugin} does not load: {one.reason}" for one in registry.broken)
         raise ConfigError(unknown("plugin", name, sorted(known)) + broken)
-    return found
+    return matching

@@ -5,18 +5,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import reporting
 from harness.analysis.parity_level import MEANING, reaches
+from harness.analysis.run_view import Parity
 from harness.config.experiment import parse_experiment
 from harness.conformance.findings import Finding
 from harness.core.model import Task
 from harness.plugins.registry import Registry
 from harness.runs.parity import run_parity
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import Parity
 
 CHECK = "it reaches the claimed parity level"
 DATASETS = {Task.BINARY: "breast_cancer", Task.MULTICLASS: "wine", Task.REGRESSION: "diabetes"}

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from harness.conformance.findings import contract_check, require
-from harness.conformance.held import Held
+from harness.conformance.held import RegisteredObject
 from harness.core.model import Table, Task
 from harness.data.splits import default_splits, split_rows
 
@@ -19,9 +19,9 @@ FOLDS = 5
 
 
 @contract_check("the declaration is complete", kind="dataset")
-def complete(held: Held) -> None:
+def complete(registered: RegisteredObject) -> None:
     """Check the fields that plans and reports use without loading the rows."""
-    data = held.value
+    data = registered.value
     require(bool(data.summary), "summary is empty: `harness list datasets` shows it")
     is_digest = re.fullmatch("[0-9a-f]{64}", str(data.digest)) is not None
     require(is_digest, f"digest is {data.digest!r}, not the 64 hex digits of a SHA-256")
@@ -35,9 +35,9 @@ def complete(held: Held) -> None:
 
 
 @contract_check("the rows match the declaration", kind="dataset")
-def as_declared(held: Held) -> None:
+def as_declared(registered: RegisteredObject) -> None:
     """Compare the table with each field of the declaration."""
-    data, table = held.value, held.table
+    data, table = registered.value, registered.table
     require(isinstance(table, Table), f"load returns a {type(table).__name__}, not a harness.Table")
     shape = (data.rows, data.columns)
     require(table.X.shape == shape, f"X has shape {table.X.shape}, but {shape} is declared")
@@ -55,9 +55,9 @@ def as_declared(held: Held) -> None:
 
 
 @contract_check("the target, weights and groups fit the task", kind="dataset")
-def target(held: Held) -> None:
+def target(registered: RegisteredObject) -> None:
     """Check dtype, length and values of y, weights, groups and test rows."""
-    data, table = held.value, held.table
+    data, table = registered.value, registered.table
     _of_rows(table, "y", np.int64 if data.n_classes else np.float64)
     require(bool(np.isfinite(table.y).all()), "y has values that are not finite")
     if data.n_classes:
@@ -75,18 +75,18 @@ def target(held: Held) -> None:
 
 
 @contract_check("every load gives the same rows", kind="dataset")
-def repeatable(held: Held) -> None:
+def repeatable(registered: RegisteredObject) -> None:
     """Load the dataset twice and compare."""
     hint = "does it use its own, seeded random generator?"
-    same = content(held.table) == content(held.load())
+    same = content(registered.table) == content(registered.load())
     require(same, f"a second load returns other rows: {hint}")
 
 
 @contract_check("rows changed by a caller do not appear in a later load", kind="dataset")
-def independent_loads(held: Held) -> None:
+def independent_loads(registered: RegisteredObject) -> None:
     """Overwrite the rows of one load, and load again."""
-    before = content(held.table)
-    loaded = held.load()
+    before = content(registered.table)
+    loaded = registered.load()
     parts: list[Any] = [loaded.y, loaded.weight, loaded.X.data if issparse(loaded.X) else None]
     for part in parts:
         if part is not None and part.flags.writeable:
@@ -94,14 +94,14 @@ def independent_loads(held: Held) -> None:
     if isinstance(loaded.X, pd.DataFrame):
         frame: Any = loaded.X
         frame[frame.select_dtypes("number").columns] = 0
-    unchanged = content(held.load()) == before
+    unchanged = content(registered.load()) == before
     require(unchanged, "a load returns rows that a caller changed before: return a copy")
 
 
 @contract_check("it can be split into folds", kind="dataset")
-def splits(held: Held) -> None:
+def splits(registered: RegisteredObject) -> None:
     """Split the dataset like an experiment."""
-    data, table = held.value, held.table
+    data, table = registered.value, registered.table
     for split in default_splits(data, FOLDS, 1, 0):
         train, test = split_rows(split, table, data.task)
         require(len(train) > 0 and len(test) > 0, f"{split.label} has no training or no test row")

@@ -54,8 +54,8 @@ def alone(subject: Any) -> None:
     if subject.plugin == ESTIMATORS:
         registry.algorithm(subject.name)  # named by its import path, so nothing registers it
         return
-    found = registry.names(subject.kind)
-    require(subject.name in found, f"{subject.plugin} loaded alone registers only {found}")
+    names = registry.names(subject.kind)
+    require(subject.name in names, f"{subject.plugin} loaded alone registers only {names}")
 
 
 for _kind in KINDS:

@@ -109,14 +109,14 @@ def constant_target(subject: Subject) -> None:
         return
     output = np.asarray(adapter.predict(X))
     subject.check_output(output, rows=N_TRAIN)
-    found = output[:, 1] if subject.n_classes else output
+    predicted = output[:, 1] if subject.n_classes else output
     if subject.n_classes:
         require(
-            bool((found > 1 / subject.n_classes).all()),
+            bool((predicted > 1 / subject.n_classes).all()),
             "the only class is not the most probable",
         )
     else:
-        off = float(np.abs(found - 3).max())
+        off = float(np.abs(predicted - 3).max())
         require(
             off <= 3 * CLOSE, f"the target is 3 everywhere, predictions are up to {off:.3g} off"
         )
@@ -130,8 +130,8 @@ def saved(subject: Subject) -> None:
         raise NotApplicableError("it is not a scikit-learn estimator")
     loaded = copy.copy(run.adapter)
     loaded.model = pickle.loads(pickle.dumps(run.adapter.model))  # noqa: S301 - our own pickle
-    found = np.asarray(loaded.predict(run.test))
-    require(np.array_equal(found, run.output), "after pickling its predictions differ")
+    predicted = np.asarray(loaded.predict(run.test))
+    require(np.array_equal(predicted, run.output), "after pickling its predictions differ")
 
 
 @contract_check("scikit-learn's check_estimator finds nothing")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.conformance.findings import BrokenError, contract_check, require
-from harness.conformance.held import Held
+from harness.conformance.held import RegisteredObject
 from harness.core.model import DatasetRef, Failure, Job, Outcome, Split, Status, Task, Trial
 
 SECONDS = 0.02  # duration of a fake trial
@@ -62,89 +62,92 @@ class RecordingSupervisor:
             yield outcome
 
 
-def run_jobs(held: Held, supervisor: RecordingSupervisor, jobs: tuple[Job, ...]) -> list[Any]:
+def run_jobs(
+    registered: RegisteredObject, supervisor: RecordingSupervisor, jobs: tuple[Job, ...]
+) -> list[Any]:
     """Return the outcomes that an executor yields."""
-    return list(held.value.run(list(jobs), supervisor.supervise, {}))
+    return list(registered.value.run(list(jobs), supervisor.supervise, {}))
 
 
 @contract_check("the declaration is complete", kind="executor")
-def complete(held: Held) -> None:
+def complete(registered: RegisteredObject) -> None:
     """Check that the executor has a summary."""
-    require(bool(held.value.summary), "summary is empty: `harness list executors` shows it")
+    require(bool(registered.value.summary), "summary is empty: `harness list executors` shows it")
 
 
 @contract_check("every trial is run once, and its outcome is returned unchanged", kind="executor")
-def every_trial_once(held: Held) -> None:
+def every_trial_once(registered: RegisteredObject) -> None:
     """Run six trials of four jobs."""
     supervisor = RecordingSupervisor()
-    found = run_jobs(held, supervisor, JOBS)
+    outcomes = run_jobs(registered, supervisor, JOBS)
     expected = sorted(trial.id for job in JOBS for trial in job.trials)
     require(
         sorted(supervisor.began) == expected, f"it started {sorted(supervisor.began)} of {expected}"
     )
-    whole = all(isinstance(outcome, Outcome) for outcome in found)
+    whole = all(isinstance(outcome, Outcome) for outcome in outcomes)
     require(whole, "it yields an object that is not a harness.Outcome")
-    yielded = sorted(outcome.trial.id for outcome in found)
+    yielded = sorted(outcome.trial.id for outcome in outcomes)
     require(yielded == expected, f"it yielded outcomes of {yielded}; {expected} were run")
-    same = all(outcome == supervisor.outcomes[outcome.trial.id] for outcome in found)
+    same = all(outcome == supervisor.outcomes[outcome.trial.id] for outcome in outcomes)
     require(same, "an outcome differs from the one that supervise returned")
 
 
 @contract_check("outcomes of a job keep the order of its trials", kind="executor")
-def in_order(held: Held) -> None:
+def in_order(registered: RegisteredObject) -> None:
     """Compare the order of outcomes within each job."""
-    found = [outcome.trial.id for outcome in run_jobs(held, RecordingSupervisor(), JOBS)]
+    trial_ids = [outcome.trial.id for outcome in run_jobs(registered, RecordingSupervisor(), JOBS)]
     for job in JOBS:
         expected = [trial.id for trial in job.trials]
-        yielded = [name for name in found if name in expected]
+        yielded = [name for name in trial_ids if name in expected]
         require(yielded == expected, f"it yielded {yielded}; the order in the job is {expected}")
 
 
 @contract_check("a failed trial does not stop the others", kind="executor")
-def failures_pass(held: Held) -> None:
+def failures_pass(registered: RegisteredObject) -> None:
     """Let the trials of one job fail."""
-    found = run_jobs(held, RecordingSupervisor(fails="a"), JOBS)
-    failed = [outcome for outcome in found if outcome.status is Status.FAILED]
+    outcomes = run_jobs(registered, RecordingSupervisor(fails="a"), JOBS)
+    failed = [outcome for outcome in outcomes if outcome.status is Status.FAILED]
     require(
-        len(found) == 6 and len(failed) == 3, f"it yielded outcomes of {len(found)} of 6 trials"
+        len(outcomes) == 6 and len(failed) == 3,
+        f"it yielded outcomes of {len(outcomes)} of 6 trials",
     )
 
 
 @contract_check("without jobs nothing is run", kind="executor")
-def no_jobs(held: Held) -> None:
+def no_jobs(registered: RegisteredObject) -> None:
     """Run an empty list of jobs."""
     require(
-        run_jobs(held, RecordingSupervisor(), ()) == [],
+        run_jobs(registered, RecordingSupervisor(), ()) == [],
         "it yields outcomes although there are no jobs",
     )
 
 
 @contract_check("an exception of supervise reaches the caller", kind="executor")
-def errors_reach(held: Held) -> None:
+def errors_reach(registered: RegisteredObject) -> None:
     """Let one job raise, as a full disk does."""
     try:
-        run_jobs(held, RecordingSupervisor(raises="b"), JOBS)
+        run_jobs(registered, RecordingSupervisor(raises="b"), JOBS)
     except Exception:  # noqa: BLE001 - any exception is fine
         return
     raise BrokenError("supervise raised, but the executor ended without an exception")
 
 
 @contract_check("timed trials run alone", kind="executor")
-def timed_alone(held: Held) -> None:
+def timed_alone(registered: RegisteredObject) -> None:
     """Count the trials that run at the same time as a timed trial."""
     supervisor = RecordingSupervisor()
-    run_jobs(held, supervisor, (*JOBS, *TIMED))
+    run_jobs(registered, supervisor, (*JOBS, *TIMED))
     require(
         supervisor.most == 0, f"{supervisor.most} trials ran at the same time, one of them timed"
     )
 
 
 @contract_check("no trial starts after the caller stops", kind="executor")
-def stops(held: Held) -> None:
+def stops(registered: RegisteredObject) -> None:
     """Stop after the first outcome: running trials may end, and no job may start."""
     supervisor = RecordingSupervisor()
     jobs = [job_of(f"{n}", 1) for n in range(40)]
-    run = iter(held.value.run(jobs, supervisor.supervise, {}))
+    run = iter(registered.value.run(jobs, supervisor.supervise, {}))
     next(run)
     if hasattr(run, "close"):
         run.close()

@@ -69,7 +69,8 @@ def contract_check(
     name
         The rule, as a sentence.
     kind
-        Kind of the checked object. The function gets a `Subject` for an algorithm, else a `Held`.
+        Kind of the checked object. The function gets a `Subject` for an algorithm, else a
+        `RegisteredObject`.
     per_task
         Whether it is run on each task; by default for algorithms only.
     """

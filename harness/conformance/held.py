@@ -10,7 +10,7 @@ from harness.core.model import Table
 
 
 @dataclass(frozen=True)
-class Held:
+class RegisteredObject:
     """Registered object and its plugin."""
 
     kind: str
@@ -29,5 +29,5 @@ class Held:
 
     def load(self) -> Table:
         """Load the table of a dataset with its default options."""
-        found: Table = self.value.load(**self.value.options)
-        return found
+        table: Table = self.value.load(**self.value.options)
+        return table

@@ -47,9 +47,9 @@ def unit_weights(subject: Subject) -> None:
     accepts = subject.algorithm.accepts
     if accepts.weighted_bins or not accepts.weights:
         raise NotApplicableError("it does not declare that its bins ignore weights")
-    found = subject.fit(make_table(subject.task), weight=np.ones(N_TRAIN)).output
-    off = float(np.abs(found - subject.plain.output).max())
-    near = np.allclose(found, subject.plain.output, rtol=CLOSE, atol=CLOSE)
+    output = subject.fit(make_table(subject.task), weight=np.ones(N_TRAIN)).output
+    off = float(np.abs(output - subject.plain.output).max())
+    near = np.allclose(output, subject.plain.output, rtol=CLOSE, atol=CLOSE)
     require(near, f"with weights of 1 predictions are up to {off:.3g} off those without weights")
 
 
@@ -92,6 +92,6 @@ def _check_accepted(subject: Subject, **kinds: bool) -> None:
     what = " and ".join(kinds)
     require(np.array_equal(run.output, again.output), f"with {what} values two fits differ")
     for row, expected in zip(run.one_by_one(2), run.output, strict=False):
-        found = np.asarray(run.adapter.predict_one(row))[0]
-        near = np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+        predicted = np.asarray(run.adapter.predict_one(row))[0]
+        near = np.allclose(predicted, expected, rtol=1e-12, atol=1e-12)
         require(near, f"with {what} values predict_one and predict differ")

@@ -62,9 +62,9 @@ def deterministic(subject: Subject) -> None:
 @contract_check("the number of threads does not change the result")
 def thread_invariant(subject: Subject) -> None:
     """Train with one thread and with two; for a reference a difference is only noted."""
-    found = subject.fit(make_table(subject.task), threads=2).output
+    output = subject.fit(make_table(subject.task), threads=2).output
     try:
-        _same(found, subject.plain.output, "training with 2 threads")
+        _same(output, subject.plain.output, "training with 2 threads")
     except BrokenError as error:
         if subject.algorithm.origin == "reference":
             raise NoteError(str(error)) from None
@@ -130,11 +130,11 @@ def trees_agree(subject: Subject) -> None:
     if (trees := exported(run.adapter)) is None:
         raise NotApplicableError("it cannot export its trees")
     trees = TreeEnsemble.from_arrays(trees.to_arrays())
-    found = trees.predict(run.test)
+    predicted = trees.predict(run.test)
     if subject.n_classes:
-        found = spread(found, np.array(trees.classes), run.spec.n_classes)
+        predicted = spread(predicted, np.array(trees.classes), run.spec.n_classes)
     eps = float(np.finfo(trees.sum_dtype).eps)
-    _near(found, run.output, 16 * eps, "the exported ensemble")
+    _near(predicted, run.output, 16 * eps, "the exported ensemble")
 
 
 def _near(found: Any, expected: np.ndarray, tolerance: float, what: str) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.run_view import RunView
 from harness.conformance import views
 from harness.conformance.findings import BrokenError, NotApplicableError, contract_check, require
-from harness.conformance.held import Held
+from harness.conformance.held import RegisteredObject
 from harness.reporting import writer
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import RunView
 
 VIEWS: dict[str, Callable[[], RunView]] = {
     "an empty run": views.empty,
@@ -23,18 +21,18 @@ RAW = re.compile(f"<b[^>]*id=.?{views.MARK}")
 
 
 @contract_check("the declaration is complete", kind="section")
-def complete(held: Held) -> None:
+def complete(registered: RegisteredObject) -> None:
     """Check that the section has a title and an order."""
-    section = held.value
+    section = registered.value
     require(bool(str(section.title).strip()), "title is empty")
     require(isinstance(section.order, int), f"order is {section.order!r}, not a whole number")
 
 
-def _builds(what: str) -> Callable[[Held], None]:
+def _builds(what: str) -> Callable[[RegisteredObject], None]:
     """Return the check that a section can be built for a run."""
 
-    def check(held: Held) -> None:
-        fragment = built(held, VIEWS[what]())
+    def check(registered: RegisteredObject) -> None:
+        fragment = built(registered, VIEWS[what]())
         if fragment is None:
             raise NotApplicableError("it is omitted from such a report")
 
@@ -46,17 +44,17 @@ for _what in VIEWS:
 
 
 @contract_check("markup in names is escaped", kind="section")
-def escaped(held: Held) -> None:
+def escaped(registered: RegisteredObject) -> None:
     """Search the page for markup from a name."""
     view = views.hostile()
-    built(held, view)
-    require(not RAW.search(page_text(view, [held.value])), "markup in a name was not escaped")
+    built(registered, view)
+    require(not RAW.search(page_text(view, [registered.value])), "markup in a name was not escaped")
 
 
 @contract_check("the same run gives the same section", kind="section")
-def repeatable(held: Held) -> None:
+def repeatable(registered: RegisteredObject) -> None:
     """Build the page twice."""
-    pages = [page_text(views.one(), [held.value]) for _ in range(2)]
+    pages = [page_text(views.one(), [registered.value]) for _ in range(2)]
     require(pages[0] == pages[1], "two reports of one run differ")
 
 
@@ -66,17 +64,17 @@ def page_text(view: RunView, sections: list[Any]) -> str:
     return text
 
 
-def built(held: Held, view: RunView) -> Any:
+def built(registered: RegisteredObject, view: RunView) -> Any:
     """Return the fragment of a section for a run, and check that it can be rendered."""
     try:
-        fragment = writer("section")(held.value, view)
+        fragment = writer("section")(registered.value, view)
     except TypeError as error:
         require("reports.Fragment" not in str(error), str(error))
         raise
     if fragment is None:
         return None
     try:
-        page_text(view, [held.value])
+        page_text(view, [registered.value])
     except Exception as error:
         raise BrokenError(f"it cannot be rendered: {type(error).__name__}: {error}") from error
     return fragment

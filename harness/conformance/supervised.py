@@ -26,23 +26,14 @@ STDERR_LENGTH = 2000  # characters of stderr in a message
 
 
 def check_supervised(
-    name: str,
-    files: Sequence[str | Path] = (),
-    timeout: float = TIMEOUT,
-    kind: str = "algorithm",
+    name: str, files: Sequence[str | Path] = (), timeout: float = TIMEOUT, kind: str = "algorithm"
 ) -> Iterator[Finding]:
     """Yield the findings of every check as they come.
 
     Parameters
     ----------
-    name
-        Name of the registered object.
-    files
-        Plugin files to load too.
     timeout
         Seconds for one check; a slower one is killed, and the next ones continue.
-    kind
-        Kind of the object: algorithm, dataset, metric, section or executor.
 
     Raises
     ------

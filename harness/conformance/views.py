@@ -72,10 +72,7 @@ def _verdict(name: str, reference: str, dataset: str) -> Accuracy:
 
 
 def _view(
-    name: str,
-    cells: tuple[Cell, ...],
-    accuracy: tuple[Accuracy, ...],
-    speed: tuple[Speed, ...],
+    name: str, cells: tuple[Cell, ...], accuracy: tuple[Accuracy, ...], speed: tuple[Speed, ...]
 ) -> RunView:
     algorithms: dict[str, dict[str, Any]] = {
         c.algorithm: {"origin": "scratch", "reference": None, "summary": name, "rungs": {}}

@@ -967,23 +967,3 @@ def duel_from_json(data: Mapping[str, Any]) -> Duel:
     if stop := data.get("stop"):
         sides["stop"] = StopRule(**stop | {k: tuple(stop.get(k, ())) for k in ("looks", "also")})
     return Duel(**{**data, **sides, "phases": tuple(data["phases"])})
-
-
-def block_from_json(data: Mapping[str, Any]) -> Block:
-    """Return the block that :func:`to_json` wrote."""
-    calls: JSON = {side: tuple(Sample(**call) for call in data[side]) for side in ("a", "b")}
-    return Block(**{**data, **calls})
-
-
-def duel_outcome_from_json(data: Mapping[str, Any]) -> DuelOutcome:
-    """Return the duel outcome that :func:`to_json` wrote."""
-    failure = data.get("failure")
-    return DuelOutcome(
-        **{
-            **data,
-            "duel": duel_from_json(data["duel"]),
-            "status": Status(data["status"]),
-            "blocks": tuple(block_from_json(b) for b in data["blocks"]),
-            "failure": Failure(**failure) if failure else None,
-        }
-    )

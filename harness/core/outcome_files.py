@@ -28,13 +28,7 @@ def outcome_path(folder: Path, trial_id: str) -> Path:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write plain arrays as ``.npz``; object arrays are an error.
-
-    Raises
-    ------
-    ValueError
-        For an array that would have to be pickled.
-    """
+    """Write plain arrays as ``.npz``; object arrays are an error."""
     import numpy as np
 
     _write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))

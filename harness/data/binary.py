@@ -132,8 +132,8 @@ def _arrow_column(column: Any) -> pd.Series[Any]:
         column = column.cast(pa.binary()).cast(pa.string())
     elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         column = column.cast(pa.string())
-    found: pd.Series[Any] = column.to_pandas()
-    return found
+    series: pd.Series[Any] = column.to_pandas()
+    return series
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:

@@ -134,11 +134,11 @@ def _mapped(folder: Path, name: str, facts: dict[str, int]) -> np.ndarray:
 
 def _checksum(path: Path) -> int:
     """Return the CRC-32 of a file, which detects damage but not manipulation."""
-    found = 0
+    checksum = 0
     with path.open("rb") as file:
         while chunk := file.read(2**22):
-            found = zlib.crc32(chunk, found)
-    return found
+            checksum = zlib.crc32(chunk, checksum)
+    return checksum
 
 
 def _meta_digest(meta: dict[str, Any]) -> str:

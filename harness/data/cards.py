@@ -157,7 +157,7 @@ def _parsed(path: Path, content: bytes | str) -> Card:
     return card
 
 
-class _Whole(Strict):
+class _CardFolder(Strict):
     """Cached cards of a folder, if all are without mistakes."""
 
     cards: tuple[Card, ...]
@@ -197,18 +197,18 @@ def _cards_of(
 ) -> tuple[Card | DataError, ...]:
     """Return the cards of some files; whole folders are cached, because parsing TOML is slow."""
     key = f"cards {[path.stem for path in paths]} {contents}"
-    if (known := recall(key, _Whole)) is not None:
+    if (known := recall(key, _CardFolder)) is not None:
         return known.cards
-    found: list[Card | DataError] = []
+    cards: list[Card | DataError] = []
     for path, content in zip(paths, contents, strict=True):
         try:
-            found.append(_parsed(path, content))
+            cards.append(_parsed(path, content))
         except DataError as error:
-            found.append(error)
-    whole = tuple(card for card in found if isinstance(card, Card))
-    if len(whole) == len(found):
-        remember(key, _Whole(cards=whole))
-    return tuple(found)
+            cards.append(error)
+    whole = tuple(card for card in cards if isinstance(card, Card))
+    if len(whole) == len(cards):
+        remember(key, _CardFolder(cards=whole))
+    return tuple(cards)
 
 
 def unpinned() -> frozenset[str]:

@@ -20,14 +20,14 @@ MOST_LEVELS = 1000  # levels above which a mostly unique text column is an ident
 
 def check_names(path: Path, names: Iterable[str]) -> list[str]:
     """Return column names; raise DataError for duplicates."""
-    found = list(names)
-    if len(found) > MOST_COLUMNS:
-        raise DataError(f"{path} has {len(found):,} columns; at most {MOST_COLUMNS:,} are read")
-    if len(set(found)) < len(found):
+    checked = list(names)
+    if len(checked) > MOST_COLUMNS:
+        raise DataError(f"{path} has {len(checked):,} columns; at most {MOST_COLUMNS:,} are read")
+    if len(set(checked)) < len(checked):
         seen: set[str] = set()
-        twice = [n for n in found if n in seen or seen.add(n)]  # type: ignore[func-returns-value]
+        twice = [n for n in checked if n in seen or seen.add(n)]  # type: ignore[func-returns-value]
         raise DataError(f"{path} has several columns named {listed(twice)}; rename them")
-    return found
+    return checked
 
 
 def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column:
@@ -85,8 +85,8 @@ def _number(value: Any) -> float:
 
 
 def _floats(values: pd.Series[Any]) -> np.ndarray:
-    found: np.ndarray = values.to_numpy(np.float64, na_value=np.nan)
-    return found
+    numbers: np.ndarray = values.to_numpy(np.float64, na_value=np.nan)
+    return numbers
 
 
 def categorised(numbers: np.ndarray) -> Categories:

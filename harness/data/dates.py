@@ -77,12 +77,12 @@ def date_format(values: Iterable[Any]) -> str:
 
 def text_date_formats(frame: pd.DataFrame, names: Iterable[str]) -> dict[str, str]:
     """Return column → format, for the named columns of a frame that hold dates."""
-    found = {}
+    formats = {}
     for name in names:
         kind = frame[name].dtype
         if _is_text(kind) and (pattern := _format_of_column(frame[name])) != "":
-            found[name] = pattern
-    return found
+            formats[name] = pattern
+    return formats
 
 
 def _is_text(kind: Any) -> bool:
@@ -117,9 +117,9 @@ def has_clock(pattern: str) -> bool:
 def feature_names(dates: Mapping[str, str], taken: Collection[str]) -> dict[str, dict[str, str]]:
     """Return date column → part → name of its numeric column; no name is in ``taken``."""
     used = set(taken)
-    found: dict[str, dict[str, str]] = {}
+    names_of: dict[str, dict[str, str]] = {}
     for column, pattern in dates.items():
-        found[column] = {}
+        names_of[column] = {}
         for part in PARTS:
             if part == "hour" and not has_clock(pattern):
                 continue
@@ -127,8 +127,8 @@ def feature_names(dates: Mapping[str, str], taken: Collection[str]) -> dict[str,
             while name in used:
                 name += "_"
             used.add(name)
-            found[column][part] = name
-    return found
+            names_of[column][part] = name
+    return names_of
 
 
 def _format_of_column(column: pd.Series[Any]) -> str:

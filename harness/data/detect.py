@@ -8,22 +8,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from harness.core.errors import DataError, unknown
-from harness.core.model import Task
+from harness.core.model import Table, Task
 from harness.data import arff_files
 from harness.data.columns import as_numbers
 from harness.data.parsers import parser_errors, read_header
 from harness.data.reading import Reading
 from harness.data.safe_names import count, listed, shown
 from harness.data.streams import open_data
-
-if TYPE_CHECKING:
-    from harness.core.model import Table
 
 LABEL = "label"  # name of the target of a file without column names
 SEPARATORS = (",", ";", "\t", "|")
@@ -103,12 +100,12 @@ def _csv_options(path: Path, reading: Reading) -> dict[str, Any]:
     rows = [*_fields(head.splitlines()[:_LINES], reading)]
     if len(rows) < 2 or len(rows[0]) < 2:
         return {}
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if all(name.startswith(" ") for name in rows[0][1:]):
-        found["skip_spaces"] = True
+        options["skip_spaces"] = True
     if reading.separator != "," and _has_decimal_commas(rows[1:]):
-        found["decimal"] = ","
-    return found
+        options["decimal"] = ","
+    return options
 
 
 def _fields(lines: list[str], reading: Reading) -> Iterator[list[str]]:

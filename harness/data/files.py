@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError
-from harness.core.model import Dataset, Task
+from harness.core.model import Dataset, Table, Task
 from harness.data.fact_cache import recall, remember
 from harness.data.loader import File, FilesLoader
 from harness.data.queries import is_query_file, query_file_of
 from harness.data.reading import Format, Reading, Strict, digest_of, validated
 
 if TYPE_CHECKING:
-    from harness.core.model import Table
     from harness.data.parsers import Parsed
 
 DETECTION_VERSION = 4  # increase when detection gives other results for the same file
@@ -208,10 +207,10 @@ def _checked_paths(path: str | Path | Sequence[str | Path]) -> list[Path]:
 
 def _query_files(paths: Sequence[Path]) -> list[Path]:
     """Return the files of query lengths of all files; an empty list if none has one."""
-    found = [one for one in map(query_file_of, paths) if one is not None]
-    if found and len(found) < len(paths):
-        raise DataError(f"{found[0]} has query lengths, but some other file has none")
-    return found
+    query_files = [one for one in map(query_file_of, paths) if one is not None]
+    if query_files and len(query_files) < len(paths):
+        raise DataError(f"{query_files[0]} has query lengths, but some other file has none")
+    return query_files
 
 
 def _check_formats(paths: Sequence[Path]) -> None:
@@ -303,8 +302,8 @@ def dataset_without(dataset: Dataset, columns: Sequence[str]) -> Dataset:
     name = None if facts.name == _name(path, dataset.digest) else facts.name
     paths = [path, *(Path(more) for more, _ in facts.more)]
     shas = [facts.sha256, *(sha for _, sha in facts.more)]
-    found = _detect(paths, shas, given, facts.task, name, has_test=False)
-    return _declare(found.model_copy(update={"path": facts.path, "more": facts.more}))
+    changed = _detect(paths, shas, given, facts.task, name, has_test=False)
+    return _declare(changed.model_copy(update={"path": facts.path, "more": facts.more}))
 
 
 def dataset_from_mapping(mapping: Mapping[str, Any]) -> Dataset:
@@ -364,13 +363,13 @@ def format_of(path: Path) -> Format:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in _PACKED
     suffix = (suffixes[:-1] if packed else suffixes)[-1:] or [""]
-    found = FORMATS.get(suffix[0])
-    if found is None:
+    known_format = FORMATS.get(suffix[0])
+    if known_format is None:
         hint = _HINTS.get(suffix[0][1:], f"the known endings are {', '.join(FORMATS)}")
         raise DataError(f"{path} ends in {suffix[0][:20]!r}, which is not read; {hint}")
-    if packed and found in ("parquet", "npz"):
-        raise DataError(f"{path}: {found} files are compressed inside; unpack this one")
-    return found
+    if packed and known_format in ("parquet", "npz"):
+        raise DataError(f"{path}: {known_format} files are compressed inside; unpack this one")
+    return known_format
 
 
 def _name(path: Path, digest: str) -> str:

@@ -24,24 +24,12 @@ Column = np.ndarray | Categories
 
 @dataclass(frozen=True)
 class Blocks:
-    """Frame as arrays that can be mapped into memory.
+    """Frame as arrays that can be mapped into memory."""
 
-    Attributes
-    ----------
-    names
-        Column names, in order.
-    numbers
-        float64, shape (n_rows, number of numeric columns), Fortran order, NaN missing.
-    codes
-        int32, shape (n_rows, number of categorical columns), Fortran order, −1 missing.
-    levels
-        For each column, in order, its levels, or None if it is numeric.
-    """
-
-    names: list[str]
-    numbers: np.ndarray
-    codes: np.ndarray
-    levels: list[list[Level] | None]
+    names: list[str]  # of the columns, in order
+    numbers: np.ndarray  # float64, (n_rows, numeric columns), Fortran order, NaN missing
+    codes: np.ndarray  # int32, (n_rows, categorical columns), Fortran order, −1 missing
+    levels: list[list[Level] | None]  # of each column, in order; None if it is numeric
 
     def numeric_names(self) -> list[str]:
         """Return the names of the columns of ``numbers``, in order."""

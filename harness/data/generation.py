@@ -5,6 +5,7 @@ Columns are drawn one by one; arrays are in Fortran order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -14,8 +15,6 @@ from harness.core.errors import DataError
 from harness.core.model import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
 FIELDS = 30  # of the one-hot table

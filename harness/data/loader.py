@@ -5,13 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.core.model import Task
+from harness.core.model import Table, Task
 from harness.data.reading import Reading
-
-if TYPE_CHECKING:
-    from harness.core.model import Table
 
 
 class Loader(ABC):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from harness.core.errors import DataError
 from harness.core.ids import digest
+from harness.core.model import Dataset, Table
 from harness.data import cache
 from harness.data.loader import Loader
 from harness.data.tables import facts_of
-
-if TYPE_CHECKING:
-    from harness.core.model import Dataset, Table
 
 
 def table_of(dataset: Dataset, *, fresh: bool = False) -> Table:
@@ -23,8 +20,6 @@ def table_of(dataset: Dataset, *, fresh: bool = False) -> Table:
 
     Parameters
     ----------
-    dataset
-        A declaration.
     fresh
         Whether to read the source again and replace a cached table.
 

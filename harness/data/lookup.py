@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import ConfigError, DataError, unknown
 from harness.core.ids import canonical
-from harness.core.model import Dataset, DatasetRef
+from harness.core.model import Dataset, DatasetRef, Table
 from harness.data.loader import Loader
 
 if TYPE_CHECKING:
-    from harness.core.model import Table
     from harness.plugins.registry import Registry
 
 MOST_ROWS = 10**9
@@ -79,8 +78,8 @@ def _referred(ref: DatasetRef, registry: Registry) -> Dataset:
 
         return dataset_from_mapping(ref.file)
     base, _, _ = ref.name.partition(":")
-    found = with_options(_registered(base, registry), ref.options)
-    return replace(found, name=ref.name)
+    dataset = with_options(_registered(base, registry), ref.options)
+    return replace(dataset, name=ref.name)
 
 
 def _registered(name: str, registry: Registry) -> Dataset:
@@ -123,16 +122,16 @@ def with_options(dataset: Dataset, given: Mapping[str, Any]) -> Dataset:
 
 def _parsed(text: str, name: str) -> dict[str, str]:
     """Return the options of ``NAME:key=value,…``."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for part in text.split(","):
         key, separator, value = (piece.strip() for piece in part.partition("="))
-        if not separator or not key or not value or key in found:
+        if not separator or not key or not value or key in options:
             raise ConfigError(
                 f"{name[:120]!r}: options are written NAME:key=value,key=value, each once, "
                 "such as higgs_like:rows=100000,seed=3"
             )
-        found[key] = value
-    return found
+        options[key] = value
+    return options
 
 
 def _checked(dataset: Dataset, key: str, value: Any) -> Any:

@@ -122,7 +122,7 @@ def fetch_all(datasets: Iterable[Dataset], report: Callable[[str], None]) -> tup
 
     An unreachable host is tried once; its other datasets are reported in one line.
     """
-    found: list[JSON] = []
+    fetched: list[JSON] = []
     failed: list[str] = []
     unreachable: dict[str, int] = {}
     for dataset in datasets:
@@ -131,7 +131,7 @@ def fetch_all(datasets: Iterable[Dataset], report: Callable[[str], None]) -> tup
             failed.append(dataset.name)
             continue
         try:
-            found.append(fetch(dataset))
+            fetched.append(fetch(dataset))
         except HarnessError as error:
             failed.append(dataset.name)
             report(
@@ -142,7 +142,7 @@ def fetch_all(datasets: Iterable[Dataset], report: Callable[[str], None]) -> tup
     for host, others in unreachable.items():
         if others:
             report(f"{count(others, 'more dataset')} of {host} not tried: it cannot be reached")
-    return found, len(failed)
+    return fetched, len(failed)
 
 
 def fetch(dataset: Dataset) -> JSON:

@@ -32,7 +32,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class _Read(BaseModel):
+class _ParserOptions(BaseModel):
     """Parser options in pandas' terms; unknown options are an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,7 +53,7 @@ class _Detail(_Part):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-class _Set(_Part):
+class _DatasetFacts(_Part):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     files: tuple[str, ...] = Field(min_length=1)
     rows: int = Field(ge=1)
@@ -63,7 +63,7 @@ class _Set(_Part):
     task: Literal["binary", "multiclass", "regression", "ranking"]
     target: str
     missing: bool = False
-    read: _Read
+    read: _ParserOptions
     na: tuple[str, ...] | None = None
     na_numeric: tuple[float, ...] | None = None
     cat: Literal["all", "auto"] | tuple[str, ...] | None = None
@@ -86,7 +86,7 @@ class Entry:
 
     name: str
     folder: Path
-    facts: _Set | None
+    facts: _DatasetFacts | None
     refused: str = ""
 
     def dataset(self, suites: tuple[str, ...] = (), group: str = "") -> Dataset:
@@ -154,13 +154,13 @@ def _entries_of(folder: Path, content: bytes) -> tuple[Entry, ...]:
         raise _unreadable(folder, f"it is not JSON: {error}") from None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise _unreadable(folder, "it is not a list of datasets")
-    found: dict[str, Entry] = {}
+    by_name: dict[str, Entry] = {}
     for item in items:
         entry = _entry(item, folder)
-        if entry.name in found:
+        if entry.name in by_name:
             raise _unreadable(folder, f"it has two datasets named {entry.name[:80]!r}")
-        found[entry.name] = entry
-    return tuple(found.values())
+        by_name[entry.name] = entry
+    return tuple(by_name.values())
 
 
 def _unreadable(folder: Path, reason: str) -> DataError:
@@ -207,14 +207,14 @@ def refusal_of(name: str) -> str:
 def _entry(item: dict[str, Any], folder: Path) -> Entry:
     name = str(item.get("name", ""))
     try:
-        facts = validated(_Set, item, f"{folder / MANIFEST}: {name[:80]!r}")
+        facts = validated(_DatasetFacts, item, f"{folder / MANIFEST}: {name[:80]!r}")
         _check_files(facts, folder)
     except DataError as error:
         return Entry(name, folder, None, str(error))
     return Entry(name, folder, facts)
 
 
-def _check_files(facts: _Set, folder: Path) -> None:
+def _check_files(facts: _DatasetFacts, folder: Path) -> None:
     """Raise DataError for files outside the folder and files without a checksum."""
     sums = {detail.file for detail in facts.file_details}
     for file in facts.files:
@@ -226,7 +226,7 @@ def _check_files(facts: _Set, folder: Path) -> None:
             raise DataError(f"{facts.name} has no SHA-256 of {file[:80]!r}")
 
 
-def _reading(facts: _Set) -> Reading:
+def _reading(facts: _DatasetFacts) -> Reading:
     read = facts.read
     return Reading(
         format=read.kind,

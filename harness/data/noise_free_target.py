@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.core.model import DatasetRef
 from harness.data.loading import table_of
 from harness.data.lookup import load_table, resolve
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from harness.core.model import DatasetRef
     from harness.plugins.registry import Registry
 
 NOISE = "noise"  # option with the amount of noise

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError
-from harness.core.model import Task
+from harness.core.model import Table, Task
 from harness.data.folders import cache_folder
 from harness.data.loader import Loader
 from harness.data.openml_files import OpenMLFiles
 from harness.data.reading import Reading
 
 if TYPE_CHECKING:
-    from harness.core.model import Table
     from harness.data.parsers import Parsed
 
 
@@ -82,11 +81,11 @@ class OpenMLLoader(Loader):
         return f"openml:{self.number}"
 
     def _check_version(self, files: OpenMLFiles) -> None:
-        found = files.description
-        if self.version and str(found.get("version")) != str(self.version):
+        description = files.description
+        if self.version and str(description.get("version")) != str(self.version):
             raise DataError(
-                f"{self.name}: OpenML {self.number} is version {found.get('version')} of "
-                f"{found.get('name')}, not {self.version}; correct the card"
+                f"{self.name}: OpenML {self.number} is version {description.get('version')} of "
+                f"{description.get('name')}, not {self.version}; correct the card"
             )
 
     def _fetch_verified(self, files: OpenMLFiles) -> None:

@@ -32,21 +32,11 @@ _LONGEST_PATH = 500
 
 @dataclass(frozen=True)
 class OpenMLFiles:
-    """Answers about one dataset, in a separate folder.
-
-    Attributes
-    ----------
-    folder
-        Folder of the answers.
-    number
-        OpenML's id.
-    name
-        Name of the dataset, for messages.
-    """
+    """Answers about one dataset, in a separate folder."""
 
     folder: Path
-    number: int
-    name: str
+    number: int  # OpenML's id
+    name: str  # of the dataset, for messages
 
     @property
     def description(self) -> JSON:
@@ -62,10 +52,10 @@ class OpenMLFiles:
     def columns(self) -> list[JSON]:
         """Return OpenML's description of each column: name, kind, whether it identifies rows."""
         url = f"{API}/features/{self.number}"
-        found = self._answer(url, "data_features").get("feature")
-        if not isinstance(found, list) or not all(map(_is_named, found)):
+        features = self._answer(url, "data_features").get("feature")
+        if not isinstance(features, list) or not all(map(_is_named, features)):
             raise self._unreadable(url)
-        return found
+        return features
 
     @property
     def data(self) -> Path:
@@ -97,11 +87,11 @@ class OpenMLFiles:
         if not self._fetch(self._address()):
             return False
         expected = str(self.description.get("md5_checksum", ""))
-        found = self._digest(hashlib.md5(usedforsecurity=False))
-        if found != expected:
+        md5 = self._digest(hashlib.md5(usedforsecurity=False))
+        if md5 != expected:
             self.data.unlink()
             raise DataError(
-                f"{self.name}: the data of OpenML {self.number} has MD5 {found}, not {expected} "
+                f"{self.name}: the data of OpenML {self.number} has MD5 {md5}, not {expected} "
                 "as OpenML states; it was deleted: fetch it again"
             )
         return True
@@ -137,12 +127,12 @@ class OpenMLFiles:
     def _answer(self, url: str, key: str) -> JSON:
         try:
             with open_data(self._place(url)) as file:
-                found = json.load(file)[key]
+                content = json.load(file)[key]
         except (DataError, ValueError, KeyError, TypeError, RecursionError, OSError):
-            found = None
-        if not isinstance(found, dict):
+            content = None
+        if not isinstance(content, dict):
             raise self._unreadable(url)
-        return found
+        return content
 
     def _unreadable(self, url: str) -> DataError:
         return DataError(

@@ -9,19 +9,16 @@ separate category; without it both stay NaN.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from harness.core.errors import ConfigError, DataError, unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from harness.core.model import Accepts, Dataset, Table
+from harness.core.model import Accepts, Dataset, Table
 
 NAMES = tuple(base + tail for base in ("native", "ordinal", "onehot") for tail in ("", "+impute"))
 
@@ -117,24 +114,24 @@ class Preparation:
         return pd.DataFrame(columns)
 
     def _encoded(self, X: pd.DataFrame, *, onehot: bool) -> np.ndarray:
-        found = np.zeros((len(X), len(self.columns)))
+        numbers = np.zeros((len(X), len(self.columns)))
         at = 0
         for j in range(X.shape[1]):
             if j not in self.places:
-                found[:, at] = self._number(X, j)
+                numbers[:, at] = self._number(X, j)
                 at += 1
                 continue
             place = self.places[j][_codes(X.iloc[:, j])]
             if not onehot:
-                found[:, at] = place
+                numbers[:, at] = place
                 at += 1
                 continue
             width = int(np.nanmax(self.places[j], initial=-1)) + 1
             seen = np.flatnonzero(place >= 0)
-            found[seen, at + place[seen].astype(np.int64)] = 1.0
-            found[np.isnan(place), at : at + width] = np.nan
+            numbers[seen, at + place[seen].astype(np.int64)] = 1.0
+            numbers[np.isnan(place), at : at + width] = np.nan
             at += width
-        return found
+        return numbers
 
 
 def fit_preparation(name: str, table: Table, train_rows: np.ndarray) -> Preparation:

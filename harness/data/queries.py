@@ -43,15 +43,6 @@ def query_file_of(path: Path, among: Iterable[Path] | None = None) -> Path | Non
 def read_query_file(rows: Path, n_rows: int, among: Iterable[Path]) -> np.ndarray:
     """Return the query number of each row of a file, from its file of query lengths.
 
-    Parameters
-    ----------
-    rows
-        The file of rows.
-    n_rows
-        Number of its rows.
-    among
-        The files of the dataset.
-
     Raises
     ------
     DataError

@@ -89,17 +89,7 @@ def digest_of(checksums: Sequence[str], reading: Reading, task: str) -> str:
 
 
 def validated(model: type[Model], data: Mapping[str, Any], place: str) -> Model:
-    """Return a pydantic model of data from a file; raise DataError with all mistakes.
-
-    Parameters
-    ----------
-    model
-        The pydantic model class.
-    data
-        The data.
-    place
-        The file or table of the data, for the message.
-    """
+    """Return a pydantic model of data from a file; raise DataError with all mistakes."""
     try:
         return model.model_validate(data)
     except ValidationError as error:

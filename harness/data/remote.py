@@ -31,12 +31,8 @@ def download(url: str, sha256: str, name: str) -> Path:
 
     Parameters
     ----------
-    url
-        An https address.
     sha256
         The expected checksum, 64 hex digits, or "" to pin it at the first download.
-    name
-        Name of the dataset, for messages.
 
     Raises
     ------
@@ -181,9 +177,9 @@ def _pins() -> dict[str, str]:
     """Return all pins; raise DataError if the file is damaged, so that checks are not skipped."""
     path = cache_folder() / "pins.json"
     try:
-        found = json.loads(path.read_bytes())
-        if all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in found.values()):
-            return dict(found)
+        pinned = json.loads(path.read_bytes())
+        if all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in pinned.values()):
+            return dict(pinned)
         reason = "it has values that are not checksums"
     except (FileNotFoundError, NotADirectoryError):
         return {}

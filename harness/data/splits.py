@@ -14,12 +14,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError
-from harness.core.model import Split, Task
+from harness.core.model import Dataset, Split, Table, Task
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from harness.core.model import Dataset, Table
 
 HOLDOUT_ROWS = 100_000  # number of rows from which holdouts replace folds
 TEST_SHARE = 0.25

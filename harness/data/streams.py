@@ -128,8 +128,6 @@ def open_data(path: Path, member: str = "") -> Iterator[IO[bytes]]:
 
     Parameters
     ----------
-    path
-        The file.
     member
         The file to read inside a zip archive; it is not extracted to disk.
 
@@ -196,35 +194,35 @@ def sha256_of(path: Path) -> str:
         return known.sha256
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     if _stamp(path) != stamp:
         raise DataError(f"{path} changed while it was read; try again when it is complete")
     if remembers and time.time() - max(stamp.mtime, stamp.ctime) / 1e9 > _SETTLED:
-        remember(key, _Hashed(stamp=stamp, sha256=found))
-    return found
+        remember(key, _Hashed(stamp=stamp, sha256=digest))
+    return digest
 
 
 def _stamp(path: Path) -> _Stamp:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     return _Stamp(
-        device=found.st_dev,
-        inode=found.st_ino,
-        size=found.st_size,
-        mtime=found.st_mtime_ns,
-        ctime=found.st_ctime_ns,
+        device=status.st_dev,
+        inode=status.st_ino,
+        size=status.st_size,
+        mtime=status.st_mtime_ns,
+        ctime=status.st_ctime_ns,
     )
 
 
 def check_sha256(path: Path, expected: str) -> None:
     """Raise DataError, with both checksums, if a file does not have the expected one."""
-    found = sha256_of(path)
-    if found != expected:
+    actual = sha256_of(path)
+    if actual != expected:
         raise DataError(
-            f"{path} has SHA-256 {found[:16]}…, not the expected {expected[:16]}…; "
+            f"{path} has SHA-256 {actual[:16]}…, not the expected {expected[:16]}…; "
             "the file was changed or is damaged: get it again"
         )

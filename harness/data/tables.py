@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from harness.data.reading import Reading
 from harness.data.safe_names import count, listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from harness.data.parsers import Parsed
 
 MOST_CLASSES = 1000
@@ -36,8 +35,6 @@ def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
         Roles of the columns and reading options.
     task
         The task, which determines the encoding of the target.
-    place
-        The file or dataset, for messages.
 
     Raises
     ------
@@ -128,20 +125,20 @@ def encode_target(
     """
     if task.is_classification:
         codes, classes = encode_classes(target)
-        found = len(classes)
-        if found < 2:
+        n_classes = len(classes)
+        if n_classes < 2:
             raise DataError(
                 f"{place}: the target {shown(name)} has one class only ({listed(classes)}), "
                 "so there is nothing to predict; name another column"
             )
-        if task is Task.BINARY and found != 2:
+        if task is Task.BINARY and n_classes != 2:
             raise DataError(
-                f"{place}: the target {shown(name)} has {found:,} classes, not 2; "
+                f"{place}: the target {shown(name)} has {n_classes:,} classes, not 2; "
                 "use the task multiclass"
             )
-        if found > MOST_CLASSES or (found > FEW_CLASSES and found > len(codes) / 2):
+        if n_classes > MOST_CLASSES or (n_classes > FEW_CLASSES and n_classes > len(codes) / 2):
             raise DataError(
-                f"{place}: the target {shown(name)} has {found:,} different labels in "
+                f"{place}: the target {shown(name)} has {n_classes:,} different labels in "
                 f"{len(codes):,} rows, so they are not classes; name another column"
             )
         return codes, classes

@@ -26,8 +26,8 @@ def check_ids(numbers: np.ndarray, path: Path) -> None:
 
 def _are_ids(numbers: np.ndarray) -> np.ndarray:
     """Return the mask of float64 numbers that are whole and below 2⁵³, hence exact."""
-    found: np.ndarray = (numbers == np.trunc(numbers)) & (np.abs(numbers) < 2**53)
-    return found
+    are_whole: np.ndarray = (numbers == np.trunc(numbers)) & (np.abs(numbers) < 2**53)
+    return are_whole
 
 
 def labels_by_id(lines: pd.DataFrame, labels: Mapping[str, str], path: Path) -> pd.Series[Any]:
@@ -39,8 +39,6 @@ def labels_by_id(lines: pd.DataFrame, labels: Mapping[str, str], path: Path) -> 
         The fields of a file of topics as text, each row ``topic``, ``id``, ``1``.
     labels
         Topic → label; other topics are ignored.
-    path
-        The file, for messages.
 
     Returns
     -------

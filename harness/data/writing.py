@@ -33,10 +33,6 @@ def sweep(folder: Path, pattern: str, older: float = DAY) -> None:
 
     Parameters
     ----------
-    folder
-        Folder to clean.
-    pattern
-        Glob that matches only names of unfinished files.
     older
         Minimum age in seconds; 0 if the caller holds a lock.
     """

@@ -50,13 +50,13 @@ def _side_by_side(jobs: list[Job], supervise: Supervise, workers: int) -> Iterat
         threading.Thread(target=job_threads.drive, name=f"job-{number}", daemon=True).start()
     try:
         while count:
-            found = job_threads.results.get()
-            if found is None:
+            result = job_threads.results.get()
+            if result is None:
                 count -= 1
-            elif isinstance(found, BaseException):
-                raise found
+            elif isinstance(result, BaseException):
+                raise result
             else:
-                yield found
+                yield result
     finally:
         job_threads.stopped.set()
 

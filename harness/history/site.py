@@ -21,24 +21,12 @@ NO_JEKYLL = ".nojekyll"  # GitHub Pages serves the files as they are
 
 @dataclass(frozen=True)
 class Site:
-    """Written pages.
-
-    Attributes
-    ----------
-    index
-        Path of the first page.
-    reports
-        Number of reports.
-    series
-        Number of series in the history; 0 if nothing was measured at two commits.
-    notes
-        Results that could not be read.
-    """
+    """Written pages."""
 
     index: Path
-    reports: int
-    series: int
-    notes: tuple[str, ...]
+    reports: int  # number of reports
+    series: int  # number of series in the history; 0 if nothing was measured at two commits
+    notes: tuple[str, ...]  # results that could not be read
 
 
 def write_site(

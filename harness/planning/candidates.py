@@ -91,7 +91,7 @@ def dataset_names(pattern: str, registry: Registry) -> list[str]:
 
 def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]:
     """Return every algorithm × params of an experiment, grouped by name."""
-    found: dict[str, dict[str, Variant]] = {}
+    by_name: dict[str, dict[str, Variant]] = {}
     choices = [Choice(name=c) if isinstance(c, str) else c for c in experiment.algorithms]
     registry.matching(
         "algorithm", [chosen.name for chosen in choices]
@@ -99,12 +99,12 @@ def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]
     _check_labels(choices, registry)
     for chosen in choices:
         for name in registry.matching("algorithm", [chosen.name]):
-            same = found.setdefault(chosen.label or name, {})
+            same = by_name.setdefault(chosen.label or name, {})
             for variant in _on_tracks(name, chosen, experiment, registry):
                 known = same.setdefault(ids.canonical(variant.params), variant)
                 tracks = dict.fromkeys([*known.tracks, *variant.tracks])
                 same[ids.canonical(variant.params)] = replace(known, tracks=tuple(tracks))
-    variants = [variant for same in found.values() for variant in same.values()]
+    variants = [variant for same in by_name.values() for variant in same.values()]
     check_capacity(experiment.capacity, registry.all("algorithm"))
     return variants
 
@@ -306,14 +306,14 @@ def preparations(
 ) -> list[str]:
     """Return the preparations of a variant's data: one for each pair, else the preferred one."""
     algorithm = variant.algorithm
-    found: dict[str, None] = {}
+    prepared: dict[str, None] = {}
     for pair in pairs:
         if variant.name in pair:
             other = find(pair[pair[0] == variant.name])
             if supports(other, dataset):
                 both = [algorithm.accepts, other.accepts]
-                found[preparation.common(both, dataset)] = None
-    return list(found) or [preparation.choose(algorithm.accepts, dataset)]
+                prepared[preparation.common(both, dataset)] = None
+    return list(prepared) or [preparation.choose(algorithm.accepts, dataset)]
 
 
 def refusal(algorithm: Algorithm, dataset: Dataset) -> str | None:

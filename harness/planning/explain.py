@@ -21,8 +21,6 @@ def explain(store: Reader, name: str, planned: Trial | None = None) -> list[str]
 
     Parameters
     ----------
-    store
-        Store with the outcomes.
     name
         Start of a trial id or of a cell id; ignored if ``planned`` is given.
     planned
@@ -55,9 +53,9 @@ def explain_duel(store: Reader, name: str, planned: Duel | None = None) -> list[
     attempts = store.find_duels(name) if name else []
     if not attempts:
         return []
-    found = {outcome.duel.id for outcome, _ in attempts}
-    if len(found) > 1:
-        raise ConfigError(f"{name!r} matches {len(found)} duels; give more characters of the id")
+    duel_ids = {outcome.duel.id for outcome, _ in attempts}
+    if len(duel_ids) > 1:
+        raise ConfigError(f"{name!r} matches {len(duel_ids)} duels; give more characters of the id")
     outcome, run = attempts[-1]
     duel = outcome.duel
     head = f"{duel.a.name} against {duel.b.name} on {duel.a.dataset.name}"
@@ -88,18 +86,18 @@ def _duel_changes(old: Duel, new: Duel) -> list[str]:
 
 def _stored(store: Reader, name: str) -> Trial:
     """Return the newest stored trial whose trial or cell id starts with ``name``."""
-    found = store.find(name) if name else []
-    if not found:
+    stored = store.find(name) if name else []
+    if not stored:
         raise ConfigError(
             f"no stored trial or cell id starts with {name!r}; `harness export` lists some"
         )
-    cells = {trial.cell for trial in found}
+    cells = {trial.cell for trial in stored}
     if len(cells) > 1:
         some = ", ".join(sorted(cells)[:5])
         raise ConfigError(
             f"{name!r} matches {len(cells)} cells ({some}, …); give more characters of the id"
         )
-    return found[0]
+    return stored[0]
 
 
 def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:

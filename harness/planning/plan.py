@@ -86,12 +86,6 @@ def make_plan(
 
     Parameters
     ----------
-    experiment
-        Experiment to plan.
-    registry
-        Registry of algorithms, datasets and metrics.
-    surroundings
-        The machine and the versions that belong to trial ids.
     extra
         Datasets that no plugin registers (a user's own file); the experiment names them.
     plugin_files
@@ -265,16 +259,16 @@ class Planner:
         timed = [v for v in variants if not SEARCHED.issuperset(v.tracks)]
         by_name = {v.name: v for v in reversed(timed)}
         pairs = duel_pairs(self.experiment.duels, variants, self.registry)
-        found: list[Duel] = []
+        planned: list[Duel] = []
         noisy: set[str] = set()
         for dataset, pair in itertools.product(datasets, pairs):
             a, b = (by_name.get(name) or self.variant(name) for name in pair)
             if all(supports(v.algorithm, dataset) for v in (a, b)):
-                found.append(self.duel(a, b, dataset))
+                planned.append(self.duel(a, b, dataset))
                 if self.experiment.duels.noise and dataset.name not in noisy:
                     noisy.add(dataset.name)  # one A/A duel per dataset measures the noise
-                    found.append(self.duel(a, a, dataset))
-        return found
+                    planned.append(self.duel(a, a, dataset))
+        return planned
 
     def duel(self, a: Variant, b: Variant, dataset: Dataset) -> Duel:
         """Return the duel of two variants on a dataset that both support."""

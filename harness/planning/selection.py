@@ -94,13 +94,13 @@ def chosen(kind: str, patterns: Sequence[str], known: Iterable[str]) -> tuple[st
         If a pattern matches no name.
     """
     names = list(known)
-    found: dict[str, None] = {}
+    matching: dict[str, None] = {}
     for pattern in patterns:
         fitting = [pattern] if pattern in names else [n for n in names if fnmatchcase(n, pattern)]
         if not fitting:
             raise ConfigError(unknown(f"{kind} of this run", pattern, names))
-        found |= dict.fromkeys(fitting)
-    return tuple(found)
+        matching |= dict.fromkeys(fitting)
+    return tuple(matching)
 
 
 def stored_selection(config: JSON) -> Selection:

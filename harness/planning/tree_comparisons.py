@@ -110,11 +110,11 @@ def find_matches(plan: Plan, a: Side, b: Side, datasets: Iterable[str]) -> Itera
 def _prepared(plan: Plan, side: Side, dataset: str) -> dict[str, Job]:
     """Return the jobs of one side on a dataset, by preparation."""
     name, params = side
-    found: dict[str, Job] = {}
+    by_preparation: dict[str, Job] = {}
     for job in plan.jobs:
         if (job.name, job.dataset.name) == (name, dataset):
             same = [trial for trial in job.trials if trial.params == params]
             for prepared in dict.fromkeys(trial.preparation for trial in same):
                 trials = tuple(t for t in same if t.preparation == prepared)
-                found[prepared] = replace(job, trials=trials)
-    return found
+                by_preparation[prepared] = replace(job, trials=trials)
+    return by_preparation

@@ -35,11 +35,7 @@ class EstimatorAdapter:
         return {key: value for key, value in vars(self).items() if key != "build"}
 
     def prepare(
-        self,
-        X: Any,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        group: np.ndarray | None = None,
+        self, X: Any, y: np.ndarray, weight: np.ndarray | None, group: np.ndarray | None = None
     ) -> Native:
         """Return the arrays unchanged: scikit-learn has no training data structure of its own."""
         if group is None and self.spec.task is Task.RANKING:
@@ -79,11 +75,11 @@ class EstimatorAdapter:
         """Yield predictions after each stage, from the estimator's ``staged_*`` methods."""
         if self.spec.task.is_classification:
             classes = np.asarray(self.model.classes_)
-            for found in self.model.staged_predict_proba(X):
-                yield spread(np.asarray(found), classes, self.spec.n_classes)
+            for output in self.model.staged_predict_proba(X):
+                yield spread(np.asarray(output), classes, self.spec.n_classes)
         else:
-            for found in self.model.staged_predict(X):
-                yield np.asarray(found, dtype=np.float64)
+            for output in self.model.staged_predict(X):
+                yield np.asarray(output, dtype=np.float64)
 
 
 def spread(found: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -113,8 +113,8 @@ def load_estimator(path: str) -> type[Any]:
             f"{path} is not a classifier or regressor with scikit-learn's methods: it has no "
             f"method{plural} {', '.join(missing)}"
         )
-    found: type[Any] = cls
-    return found
+    estimator: type[Any] = cls
+    return estimator
 
 
 def build_estimator(cls: type[Any], spec: Spec) -> Any:

@@ -46,7 +46,7 @@ def import_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with blamed_on(path, "fails to import"):
+        with plugin_errors(path, "fails to import"):
             loader.exec_module(module)
     except PluginError:
         del sys.modules[name]
@@ -55,7 +55,7 @@ def import_file(path: Path) -> ModuleType:
 
 
 @contextmanager
-def blamed_on(path: Path, what: str) -> Iterator[None]:
+def plugin_errors(path: Path, what: str) -> Iterator[None]:
     """Convert errors of a plugin file to a one-line PluginError with the file's line number."""
     try:
         yield

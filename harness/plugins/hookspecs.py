@@ -10,15 +10,7 @@ from collections.abc import Callable
 
 import pluggy
 
-from harness.core.model import (
-    Algorithm,
-    Dataset,
-    Executor,
-    Metric,
-    Outcome,
-    ReportWriter,
-    Section,
-)
+from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, ReportWriter, Section
 
 hookspec = pluggy.HookspecMarker("harness")
 hookimpl = pluggy.HookimplMarker("harness")

@@ -17,11 +17,7 @@ class NamedEstimatorAdapter(EstimatorAdapter):
     """
 
     def prepare(
-        self,
-        X: Any,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        group: np.ndarray | None = None,
+        self, X: Any, y: np.ndarray, weight: np.ndarray | None, group: np.ndarray | None = None
     ) -> Native:
         """Set the number of threads and return the arrays unchanged."""
         from threadpoolctl import threadpool_limits

@@ -30,7 +30,7 @@ from harness.plugins import hookspecs
 from harness.plugins.api_version import check_source, check_version
 from harness.plugins.contract import fault_of
 from harness.plugins.estimators import declare_estimator, is_estimator_path, source_of
-from harness.plugins.files import blamed_on, import_file
+from harness.plugins.files import import_file, plugin_errors
 
 NO_ALGORITHMS = (  # fast to import; the algorithms take seconds
     "harness.data.providers",
@@ -101,9 +101,9 @@ class Registry:
 
         The import path of a scikit-learn estimator is the name of an algorithm, too.
         """
-        found = self.entries[kind].get(name)
-        if found is not None:
-            return found
+        known = self.entries[kind].get(name)
+        if known is not None:
+            return known
         try:
             return Entry(self._unregistered(kind, name), ESTIMATORS, source_of(name))
         except ConfigError as error:
@@ -173,10 +173,10 @@ class Registry:
     def missing_references(self) -> dict[str, str]:
         """Return a message, by algorithm, for algorithms whose reference is not registered."""
         known = self.names("algorithm")
-        found: list[Algorithm] = self.all("algorithm")
+        algorithms: list[Algorithm] = self.all("algorithm")
         return {
             a.name: f"{a.name} has as reference the {unknown('algorithm', a.reference, known)}"
-            for a in found
+            for a in algorithms
             if a.reference is not None and a.reference not in known
         }
 
@@ -237,7 +237,7 @@ def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
     An entry of ``packages`` may also be a module.
     """
     root = Path(__file__).resolve().parents[2]
-    found = []
+    modules = []
     for package in packages:
         module = importlib.import_module(package)
         folder = Path(str(module.__file__)).resolve().parent
@@ -247,11 +247,11 @@ def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
                 f"your own {package.split('.', maxsplit=1)[0]!r}, or start from another folder"
             )
         if not hasattr(module, "__path__"):
-            found.append(package)
+            modules.append(package)
             continue
         names = (m.name for m in pkgutil.iter_modules([str(folder)]) if not m.ispkg)
-        found += [f"{package}.{name}" for name in names if not name.startswith("_")]
-    return found
+        modules += [f"{package}.{name}" for name in names if not name.startswith("_")]
+    return modules
 
 
 def _load_file(registry: Registry, path: Path) -> None:
@@ -259,7 +259,7 @@ def _load_file(registry: Registry, path: Path) -> None:
     check_source(path)
     module = import_file(path)
     path = path.resolve()
-    with blamed_on(path, "fails in its hook"):
+    with plugin_errors(path, "fails in its hook"):
         _register(registry, module, str(path))
     if not registry.manager.get_hookcallers(module):
         raise PluginError(

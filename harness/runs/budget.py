@@ -70,22 +70,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Experiment that fits into its budget.
+    """Experiment that fits into its budget."""
 
-    Attributes
-    ----------
-    experiment
-        With fewer training rows, other configurations or fewer algorithms if needed.
-    most_rounds
-        Maximum number of splits: the number of an earlier run with the same budget.
-    left_out
-        Algorithm → reason why it is not run.
-    """
-
-    experiment: Experiment
+    experiment: Experiment  # with fewer training rows, configurations or algorithms if needed
     key: str = ""
-    most_rounds: int = 0  # 0: any
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    most_rounds: int = 0  # splits of an earlier run with the same budget; 0: any number
+    left_out: Mapping[str, str] = field(default_factory=dict)  # algorithm → reason
     compiled: Sequence[JSON] | None = None  # kernels compiled for the samples; None: not yet
 
 
@@ -135,17 +125,7 @@ def time_samples(
     sizes: Mapping[str, Sizes],
     run_jobs: Callable[[list[Job]], Sequence[Outcome]],
 ) -> dict[tuple[str, str], Cost]:
-    """Return the predicted cost of each algorithm on each dataset; infinite after a timeout.
-
-    Parameters
-    ----------
-    plan_of
-        Function that plans an experiment.
-    sizes
-        Sizes of the datasets whose samples are timed.
-    run_jobs
-        Function that runs jobs and returns their outcomes.
-    """
+    """Return the predicted cost of each algorithm on each dataset; infinite after a timeout."""
     larger = min(size.sample for size in sizes.values())
     smaller = max(2, larger // SMALLER)
     limit = experiment.run.budget / SHARE_OF_A_SAMPLE
@@ -163,8 +143,7 @@ def time_samples(
     every = {*times[smaller], *times[larger]}
     return {
         key: Cost(
-            (smaller, larger),
-            (times[smaller].get(key, math.inf), times[larger].get(key, math.inf)),
+            (smaller, larger), (times[smaller].get(key, math.inf), times[larger].get(key, math.inf))
         )
         for key in every
     }
@@ -172,15 +151,15 @@ def time_samples(
 
 def seconds_of(outcomes: Sequence[Outcome]) -> Seconds:
     """Return the seconds of one trial of each algorithm; infinite after a timeout."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    times: dict[tuple[str, str], list[float]] = defaultdict(list)
     for outcome in outcomes:
         key = (outcome.trial.algorithm, outcome.trial.dataset)
         if outcome.status is Status.TIMEOUT:
-            found[key].append(math.inf)
+            times[key].append(math.inf)
         elif outcome.status is Status.DONE:
             phases = ("preparation", "native", "fit", "predict")
-            found[key].append(sum(s.wall for s in outcome.samples if s.phase in phases))
-    return {key: sum(values) for key, values in found.items()}
+            times[key].append(sum(s.wall for s in outcome.samples if s.phase in phases))
+    return {key: sum(values) for key, values in times.items()}
 
 
 def fit_experiment(
@@ -261,13 +240,15 @@ def _slow_counterparts(
     for (name, _), cost in known.items():
         seconds[name] += cost.at(rows)
     least = LARGE_SHARE * sum(seconds.values())
-    found = {}
+    reasons = {}
     for library, ours in counterparts.items():
         if library not in seconds or ours not in seconds or seconds[library] < least:
             continue
         if (times := seconds[library] / max(seconds[ours], 1e-9)) >= MUCH_FASTER:
-            found[library] = f"{ours} trains the same kind of model about {times:.0f} times as fast"
-    return found
+            reasons[library] = (
+                f"{ours} trains the same kind of model about {times:.0f} times as fast"
+            )
+    return reasons
 
 
 def _rows_that_fit(round_at: Callable[[int], float], fewest: int, most: int, seconds: float) -> int:
@@ -301,8 +282,8 @@ def _more_configurations(experiment: Experiment, times: float) -> Experiment:
     """
     tuning = experiment.tuning
     least = min(tuning.configurations, FEWEST_CONFIGURATIONS)
-    found: int = max(least, min(MOST_CONFIGURATIONS, int(least * times)))
-    return _with_configurations(experiment, found)
+    number: int = max(least, min(MOST_CONFIGURATIONS, int(least * times)))
+    return _with_configurations(experiment, number)
 
 
 def _with_configurations(experiment: Experiment, number: int) -> Experiment:
@@ -348,7 +329,7 @@ def key_of(plan: Plan, experiment: Experiment, processors: int) -> str:
     return ids.digest([VERSION, machine_id(), processors, experiment.run.budget, sorted(trials)])
 
 
-def words_of(event: JSON) -> str:
+def budget_sentence(event: JSON) -> str:
     """Return a sentence on how a budget reduced a run."""
     parts = []
     splits, planned, rows = event["splits"], event["planned"], event["most_train_rows"]
@@ -394,25 +375,15 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Budgeting:
-    """Fitting of an experiment into its budget.
+class BudgetFitter:
+    """Fitting of an experiment into its budget."""
 
-    Attributes
-    ----------
-    plan_of
-        Function that plans an experiment.
-    remembered
-        Stored budget events of earlier runs.
-    may_leave_out
-        Whether the slowest algorithms may be left out; False if the user named the algorithms.
-    """
-
-    plan_of: Callable[[Experiment], Plan]
+    plan_of: Callable[[Experiment], Plan]  # plans an experiment
     registry: Registry
     progress: Progress
     clock: Clock
-    remembered: Sequence[JSON] = ()
-    may_leave_out: bool = True
+    remembered: Sequence[JSON] = ()  # stored budget events of earlier runs
+    may_leave_out: bool = True  # slow algorithms; False if the user named the algorithms
 
     def fit(self, experiment: Experiment, plan: Plan) -> Fitted:
         """Return the experiment that fits into its budget; time samples if needed.
@@ -478,11 +449,11 @@ class Budgeting:
 
             def run_jobs(jobs: list[Job]) -> list[Outcome]:
                 self.progress.stage("estimate", sum(len(job.trials) for job in jobs))
-                found = []
+                outcomes = []
                 for outcome in run(jobs, supervisor.supervise, {"jobs": processors}):
                     self.progress.step(outcome.trial.algorithm)
-                    found.append(outcome)
-                return found
+                    outcomes.append(outcome)
+                return outcomes
 
             return time_samples(self.plan_of, experiment, sizes, run_jobs)
 
@@ -501,4 +472,4 @@ def event_of(fitted: Fitted, splits: int, planned: int, clock: Clock) -> JSON:
         "configurations": experiment.tuning.configurations if tuned else 0,
         "left_out": dict(fitted.left_out),
     }
-    return {**event, "words": words_of(event)}
+    return {**event, "words": budget_sentence(event)}

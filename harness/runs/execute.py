@@ -59,10 +59,10 @@ class Tally:
     @property
     def exit_code(self) -> int:
         """Return 0 (all ran), 4 (nothing was measured) or 3 (some failed), in that order."""
-        found = {status for same in self.ends.values() for status in same}
-        if Status.DONE not in found:
+        statuses = {status for same in self.ends.values() for status in same}
+        if Status.DONE not in statuses:
             return 4
-        return 3 if found & FAILURES else 0
+        return 3 if statuses & FAILURES else 0
 
     def sentence(self) -> str:
         """Return the counts in words: "12 trials done, 1 failed; 2 duels done"."""
@@ -151,11 +151,6 @@ class Execution:
             Clock with the deadline of the last split.
         compiled
             Notes on kernels compiled before; None: not compiled yet.
-
-        Returns
-        -------
-        int
-            Number of splits that were run.
         """
         self._warn_threads(plan)
         for outcome in plan.skipped:

@@ -46,19 +46,13 @@ class Overhead:
     trials: int
 
 
-def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4) -> Overhead:
-    """Run folds × repeats trials of the no-op algorithm on a dataset, in a temporary store.
-
-    Raises
-    ------
-    HarnessError
-        If the run cannot be carried out.
-    """
+def measure_overhead(folds: int = 5, repeats: int = 4) -> Overhead:
+    """Run folds × repeats trials of the no-op algorithm on diabetes, in a temporary store."""
     plugin = Path(noop_algorithm.__file__)
     experiment = Experiment(
         name="overhead",
         algorithms=[noop_algorithm.NAME],
-        datasets=[dataset],
+        datasets=["diabetes"],
         splits=Splits(folds=folds, repeats=repeats),
     )
     registry = load_registry([plugin], strangers=False)
@@ -82,13 +76,7 @@ class Starts:
 
 
 def measure_starts() -> Starts:
-    """Measure the start times of new and forked workers.
-
-    Raises
-    ------
-    HarnessError
-        If a worker cannot be started.
-    """
+    """Measure the start times of new and forked workers."""
     job = Job(noop_algorithm.NAME, str(Path(noop_algorithm.__file__)), DatasetRef("", ""), ())
     with tempfile.TemporaryDirectory(prefix="harness-starts-") as folder:
         anew = _started(job, Path(folder), forked=False)

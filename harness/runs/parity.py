@@ -23,7 +23,6 @@ from harness.planning.tree_comparisons import Match, Side, find_matches
 from harness.plugins.registry import Registry
 from harness.runs.run import Request, config_hash, config_of, surroundings
 from harness.store import Store
-from harness.store.write import RunStatus
 
 
 def run_parity(
@@ -59,21 +58,17 @@ def run_parity(
         raise ConfigError(f"nothing to compare: no chosen dataset can be taken by {names}")
     request = Request(experiment, extra, plugin_files, results, command="parity")
     config = config_of(request, plan.declared)
-    with Store.open(results, write=True, on_wait=events.message) as store:
-        digest = config_hash(config)
-        run_id = store.begin_run(experiment.name, config, digest, machine=fingerprint())
-        status: RunStatus = "interrupted"
-        try:
-            for outcome in plan.skipped:
-                store.record(run_id, outcome)
-            unknown = matches if fresh else _reuse(store, run_id, matches)
-            jobs = [job for match in unknown for job in (match.a, match.b)]
-            store.plan_trials(run_id, [trial for job in jobs for trial in job.trials])
-            for _ in Comparisons(store, run_id, registry, events, keep=True).compare(unknown):
-                pass
-            status = "done"
-        finally:
-            store.finish_run(run_id, status)
+    with (
+        Store.open(results, write=True, on_wait=events.message) as store,
+        store.recorded(experiment.name, config, config_hash(config), fingerprint()) as run_id,
+    ):
+        for outcome in plan.skipped:
+            store.record(run_id, outcome)
+        unknown = matches if fresh else _reuse(store, run_id, matches)
+        jobs = [job for match in unknown for job in (match.a, match.b)]
+        store.plan_trials(run_id, [trial for job in jobs for trial in job.trials])
+        for _ in Comparisons(store, run_id, registry, events, keep=True).compare(unknown):
+            pass
     return run_id
 
 

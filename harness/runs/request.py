@@ -126,14 +126,16 @@ class RunOptions:
             changes["run.timeout"] = self.budget
         named = self.named
         if isinstance(self.overrides, Mapping):
-            found = load_experiment(named, changes={**self.overrides, **changes})
+            experiment = load_experiment(named, changes={**self.overrides, **changes})
         else:
-            found = load_experiment(named, overrides=self.overrides, changes=changes)
+            experiment = load_experiment(named, overrides=self.overrides, changes=changes)
         if names:  # replaces the algorithms; labels are dropped
-            labels = labels_of(found)
-            chosen = with_own_params(found.algorithms, names)
-            found = without_pairs_of(found.model_copy(update={"algorithms": chosen}), labels)
-        return _narrowed(found, changes, names)
+            labels = labels_of(experiment)
+            chosen = with_own_params(experiment.algorithms, names)
+            experiment = without_pairs_of(
+                experiment.model_copy(update={"algorithms": chosen}), labels
+            )
+        return _narrowed(experiment, changes, names)
 
 
 def own_data(
@@ -250,16 +252,16 @@ def parsed_params(params: Params) -> dict[str, Any]:
     """Return params by name; the value of a text ``KEY=VALUE`` is TOML, else plain text."""
     if isinstance(params, Mapping):
         return dict(params)
-    found: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
     for text in params:
         key, equals, value = text.partition("=")
         if not equals or not key.strip(" .") or key.strip().endswith("."):
             raise ConfigError(f"a param is KEY=VALUE, such as max_depth=3, not {text!r}")
         try:
-            found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+            parsed[key.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            found[key.strip()] = value.strip()
-    return found
+            parsed[key.strip()] = value.strip()
+    return parsed
 
 
 def plain_params(params: Params) -> dict[str, Any]:
@@ -281,7 +283,7 @@ def with_own_params(algorithms: Sequence[str | Choice], names: Sequence[str]) ->
 
     If the experiment has an algorithm several times, under labels, all of them are kept.
     """
-    found: list[str | Choice] = []
+    chosen: list[str | Choice] = []
     for name in names:
         own = [
             choice.model_copy(update={"name": name, "label": ""})
@@ -295,19 +297,21 @@ def with_own_params(algorithms: Sequence[str | Choice], names: Sequence[str]) ->
             for choice in algorithms
             if isinstance(choice, str) or not (choice.params or choice.grid)
         )
-        found += own
-        found += [name] if plain or not own else []
-    return found
+        chosen += own
+        chosen += [name] if plain or not own else []
+    return chosen
 
 
-def _narrowed(found: Experiment, changes: Mapping[str, Any], names: Sequence[str]) -> Experiment:
+def _narrowed(
+    experiment: Experiment, changes: Mapping[str, Any], names: Sequence[str]
+) -> Experiment:
     """Return the experiment with pairs and parity datasets limited to the chosen ones."""
-    parity, diagnostics = found.parity, found.diagnostics
+    parity, diagnostics = experiment.parity, experiment.diagnostics
     if parity.datasets and "datasets" in changes:
         parity = parity.model_copy(update={"datasets": ["*"]})
     if names:
         parity, diagnostics = (_of(part, names) for part in (parity, diagnostics))
-    return found.model_copy(update={"parity": parity, "diagnostics": diagnostics})
+    return experiment.model_copy(update={"parity": parity, "diagnostics": diagnostics})
 
 
 def _of(part: Parity | Diagnostics, algorithms: Iterable[str]) -> Any:

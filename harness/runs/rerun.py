@@ -34,19 +34,12 @@ COMMANDS = {  # commands that rerun what is not a run
 
 @dataclass(frozen=True)
 class RunAgain:
-    """Rerun of a stored run or a part of it; see :class:`RunOptions`.
-
-    Attributes
-    ----------
-    trial
-        Id of one of its trials, or the start of it. Selects this trial and those that differ from
-        it only in split and seed, and nothing else.
-    """
+    """Rerun of a stored run or a part of it; see :class:`RunOptions`."""
 
     run: str
     algorithms: Sequence[str] = ()
     datasets: Sequence[str] = ()
-    trial: str = ""
+    trial: str = ""  # start of a trial id: only this trial, on all splits and seeds
     executor: str = "local"
     scheduler: str | None = None
     plugin_files: Sequence[str | Path] = ()  # beside those of the run
@@ -150,15 +143,15 @@ def duel_again(
     """
     folder = default_results() if results is None else Path(results)
     with Store.open(folder) as store:
-        found = store.find_duels(id_)
-        ids = list(dict.fromkeys(outcome.duel.id for outcome, _ in found))
+        stored = store.find_duels(id_)
+        ids = list(dict.fromkeys(outcome.duel.id for outcome, _ in stored))
         if len(ids) != 1:
             several = f"{id_!r} matches several duels: {', '.join(ids[:5])}"
             raise ConfigError(several if ids else unknown("duel", id_, (), _LISTED))
-        named = [run for _, run in found if run]
+        named = [run for _, run in stored if run]
         if not named:
             raise ConfigError(f"the run that planned duel {ids[0]} was removed")
-        run, duel = store.run(named[-1]), found[-1][0].duel
+        run, duel = store.run(named[-1]), stored[-1][0].duel
     if command_of(run) == "gate":
         raise ConfigError(f"duel {ids[0]} is of a gate: {COMMANDS['gate']} times it again")
     files = _files(run, plugins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,6 @@ from harness.plugins.registry import Registry
 from harness.runs import budget
 from harness.runs.execute import Execution, Options, Tally
 from harness.store import Store
-from harness.store.write import RunStatus
 
 
 @dataclass(frozen=True)
@@ -261,8 +260,8 @@ def _run_within_budget(
     ) as store:
         known = [] if request.fresh else store.event_data(budget.KIND)
         may = not request.named_algorithms
-        budgeting = budget.Budgeting(plan_of, registry, progress, clock, known, may)
-        fitted = budgeting.fit(request.experiment, plan)
+        fitter = budget.BudgetFitter(plan_of, registry, progress, clock, known, may)
+        fitted = fitter.fit(request.experiment, plan)
         request = replace(request, experiment=fitted.experiment)
         plan = plan_request(request, registry)
         with _recorded(store, request, plan) as run_id:
@@ -277,22 +276,11 @@ def _run_within_budget(
     return RunEnd(run_id, execution.tally, request.experiment)
 
 
-@contextmanager
-def _recorded(store: Store, request: Request, plan: Plan) -> Iterator[str]:
-    """Begin a run in the store, yield its id, and finish it as done or as interrupted."""
+def _recorded(store: Store, request: Request, plan: Plan) -> AbstractContextManager[str]:
+    """Record a run with its configuration; see :meth:`harness.store.Store.recorded`."""
     config = config_of(request, plan.declared)
-    run_id = store.begin_run(
-        name="duel" if request.command == "duel" else request.experiment.name,
-        config=config,
-        config_hash=config_hash(config),
-        machine=fingerprint(),
-    )
-    status: RunStatus = "interrupted"
-    try:
-        yield run_id
-        status = "done"
-    finally:
-        store.finish_run(run_id, status)
+    name = "duel" if request.command == "duel" else request.experiment.name
+    return store.recorded(name, config, config_hash(config), fingerprint())
 
 
 @contextmanager
@@ -308,21 +296,6 @@ def _checked(execution: Execution, request: Request, plan: Plan) -> Iterator[Non
     Diagnosis(store, run_id, registry, progress, diagnostics, request.fresh).carry_out(plan)
     if request.extra:
         checks.check_results()
-
-
-def run_one_duel(
-    experiment: Experiment,
-    registry: Registry,
-    *,
-    results: Path,
-    extra: tuple[Dataset, ...] = (),
-    plugin_files: tuple[str, ...] = (),
-    fresh: bool = False,
-    progress: Progress,
-) -> DuelEnd:
-    """Run one duel of an experiment's two algorithms as a run of its own, or reuse a stored one."""
-    request = Request(experiment, extra, plugin_files, results, fresh=fresh, command="duel")
-    return run_duel_request(request, registry, progress)
 
 
 def run_duel_request(request: Request, registry: Registry, progress: Progress) -> DuelEnd:

@@ -24,7 +24,6 @@ from harness.plugins.registry import Registry
 from harness.runs.request import Params, plain_params
 from harness.runs.run import Request, config_of, surroundings
 from harness.store import Store
-from harness.store.write import RunStatus
 
 
 @dataclass(frozen=True)
@@ -88,16 +87,13 @@ def run_serving(request: ServingRequest, registry: Registry, progress: Progress)
         experiment, request.extra, request.plugin_files, request.results, command="serving"
     )
     config = {**config_of(stored, plan.declared), "serving": request.to_json()}
-    with Store.open(request.results, write=True, on_wait=progress.message) as store:
-        identity = digest([config["experiment"], config["serving"]])
-        run_id = store.begin_run("serving", config, identity, machine=fingerprint())
-        status: RunStatus = "interrupted"
-        try:
-            for record in _measured(request, plan, registry, progress, store, run_id):
-                store.event(run_id, KIND, record)
-            status = "done"
-        finally:
-            store.finish_run(run_id, status)
+    identity = digest([config["experiment"], config["serving"]])
+    with (
+        Store.open(request.results, write=True, on_wait=progress.message) as store,
+        store.recorded("serving", config, identity, fingerprint()) as run_id,
+    ):
+        for record in _measured(request, plan, registry, progress, store, run_id):
+            store.event(run_id, KIND, record)
     return run_id
 
 

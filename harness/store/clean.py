@@ -44,11 +44,7 @@ class Removal:
 
 
 def clean(
-    store: Store,
-    *,
-    runs: Iterable[str] = (),
-    before: datetime | None = None,
-    dry_run: bool = True,
+    store: Store, *, runs: Iterable[str] = (), before: datetime | None = None, dry_run: bool = True
 ) -> Removal:
     """Remove runs with the outcomes that only they have, and unused array files.
 
@@ -60,8 +56,6 @@ def clean(
         Ids, ``latest``, or starts or ends of ids.
     before
         Remove every run that began before this time, too; with its time zone.
-    dry_run
-        Return what would be removed without removing it.
 
     Raises
     ------

@@ -11,14 +11,7 @@ from pathlib import Path
 from harness.core.errors import BusyError, StoreError
 
 # Exceptions that decoding a damaged row may raise.
-_UNREADABLE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def damaged(path: Path, reason: str) -> StoreError:

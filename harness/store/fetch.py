@@ -92,17 +92,7 @@ def _outcome(row: Row, parts: _Parts) -> Outcome:
 
 
 def duels(database: Database, tag: str, source: str, *values: Any) -> list[tuple[DuelOutcome, Any]]:
-    """Return the duels of a FROM clause, each with the value of an expression.
-
-    Parameters
-    ----------
-    tag
-        An SQL expression on ``source``.
-    source
-        The text after FROM; it names the duel ``d`` and its outcome ``o``.
-    values
-        Values of the placeholders in ``source``.
-    """
+    """Return the duels of a FROM clause as :func:`outcomes` does; ``d`` is the duel there."""
     with database.reading():
         selected = database.query(f"SELECT {tag}, o.key, d.body, {_END} FROM {source}", *values)
         blocks = {row[1]: _blocks(database, row[1]) for row in selected}

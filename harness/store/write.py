@@ -152,6 +152,17 @@ class Store(Reader):
             sql = "UPDATE run SET status = ?, ended = ? WHERE key = ?"
             database.execute(sql, status, utc_now(), self._key(run_id))
 
+    @contextmanager
+    def recorded(self, name: str, config: Any, config_hash: str, machine: Any) -> Iterator[str]:
+        """Begin a run, yield its id, and finish it: as interrupted if the body raises."""
+        run_id = self.begin_run(name, config, config_hash, machine)
+        status: RunStatus = "interrupted"
+        try:
+            yield run_id
+            status = "done"
+        finally:
+            self.finish_run(run_id, status)
+
     def event(self, run_id: str, kind: str, data: Any) -> None:
         """Store an event of a run; ``data`` is JSON."""
         with self.writing() as database:
@@ -169,24 +180,21 @@ class Store(Reader):
 
     def attach(self, run_id: str, *trial_ids: str) -> None:
         """Reuse the newest outcomes of trials in a run; they count as measured."""
-        with self.writing() as database:
-            run = self._key(run_id)
-            for trial_id in trial_ids:
-                insert.reuse(database, "trial", run, trial_id)
+        self._reuse(run_id, "trial", trial_ids)
 
     def attach_duels(self, run_id: str, *duel_ids: str) -> None:
         """Reuse the newest outcomes of duels in a run."""
-        with self.writing() as database:
-            run = self._key(run_id)
-            for duel_id in duel_ids:
-                insert.reuse(database, "duel", run, duel_id)
+        self._reuse(run_id, "duel", duel_ids)
 
     def attach_parities(self, run_id: str, *ids: str) -> None:
         """Reuse the newest results of tree comparisons in a run."""
+        self._reuse(run_id, "parity", ids)
+
+    def _reuse(self, run_id: str, noun: insert.Noun, ids: Iterable[str]) -> None:
         with self.writing() as database:
             run = self._key(run_id)
-            for name in ids:
-                insert.reuse(database, "parity", run, name)
+            for id_ in ids:
+                insert.reuse(database, noun, run, id_)
 
     def record(self, run_id: str, outcome: Outcome, source: Path | None = None) -> Outcome:
         """Store an outcome in one transaction and take over its array files.
@@ -217,30 +225,13 @@ class Store(Reader):
         leftovers.discard(self.folder, [*files.values(), *([source] if source else [])])
         return replace(outcome, arrays={name: array.sha256 for name, array in stored.items()})
 
-    def record_all(self, run_id: str, outcomes: Iterable[Outcome]) -> None:
-        """Store many outcomes without arrays in one transaction: all or none."""
-        with self.writing() as database:
-            run = self._key(run_id)
-            for outcome in outcomes:
-                if outcome.arrays:
-                    raise StoreError("outcomes with arrays are recorded one by one")
-                insert.trial_outcome(database, run, outcome, {})
-
     def record_duel(self, run_id: str, outcome: DuelOutcome) -> None:
         """Store the outcome of a duel in one transaction."""
         with self.writing() as database:
             insert.duel_outcome(database, self._key(run_id), outcome)
 
     def record_parity(self, run_id: str, what: JSON, status: Status, found: JSON) -> None:
-        """Store the result of comparing the trees of two algorithms on a dataset.
-
-        Parameters
-        ----------
-        what
-            Description of the comparison, with its ``id``.
-        found
-            Agreement of the trees, or the reason why they were not compared.
-        """
+        """Store ``found``, the result of the tree comparison ``what``, which has an ``id``."""
         with self.writing() as database:
             insert.parity_outcome(database, self._key(run_id), what, status, found)
 

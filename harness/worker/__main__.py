@@ -28,7 +28,7 @@ def main(imported: Sample | None = None) -> None:
     become_subreaper()
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    prefer_as_victim()
+    prefer_for_oom_kill()
     pin([int(cpu) for cpu in os.environ.pop("HARNESS_AFFINITY", "").split(",") if cpu])
     # The file stays open, because faulthandler writes to it when the process crashes.
     faulthandler.enable(open_faults(os.environ.pop("HARNESS_FAULTS", os.devnull)))
@@ -79,7 +79,7 @@ def become_subreaper() -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def prefer_as_victim() -> None:
+def prefer_for_oom_kill() -> None:
     """Let the kernel kill this process first if it runs out of memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_bytes(b"1000")

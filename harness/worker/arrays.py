@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,9 @@ from harness.core.errors import HarnessError
 from harness.core.model import Table, Task
 from harness.core.outcome_files import write_arrays
 from harness.worker.permutation import permuted
+from harness.worker.prepared_trial import PreparedTrial
 from harness.worker.stages import members, staged
 from harness.worker.tuning import Tuned
-
-if TYPE_CHECKING:
-    from harness.worker.prepared_trial import PreparedTrial
 
 MOST_BYTES = 4 * 2**30 - 2**20  # the store's limit of a file, minus the overhead of the format
 MOST_CATEGORIES = 1000  # of a column, whose names are kept for drawn trees
@@ -66,77 +63,69 @@ def small_enough(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _predictions(prepared: PreparedTrial, table: Table) -> dict[str, np.ndarray]:
     assert prepared.output is not None
     scale = 1.0 if prepared.spec.task.is_classification else float(np.std(table.y))
-    found = {
+    arrays = {
         "output": prepared.output,
         "y": table.y[prepared.rows.test],
         "rows": np.asarray(prepared.rows.test, dtype=np.int64),
         "scale": np.float64(scale),
     }
     if table.weight is not None:
-        found["weight"] = table.weight[prepared.rows.test]
+        arrays["weight"] = table.weight[prepared.rows.test]
     if table.group is not None and prepared.spec.task is Task.RANKING:
-        found["group"] = table.group[prepared.rows.test]
-    return found
+        arrays["group"] = table.group[prepared.rows.test]
+    return arrays
 
 
 def _trees(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     if not hasattr(prepared.adapter, "export_trees"):
         raise HarnessError("this plugin has no export_trees")
-    found: dict[str, np.ndarray] = prepared.adapter.export_trees().to_arrays()
-    return found
+    arrays: dict[str, np.ndarray] = prepared.adapter.export_trees().to_arrays()
+    return arrays
 
 
 def _training(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     """Return the prepared training rows, for tree comparisons."""
     X, y, weight, *_ = prepared.train
-    found = {"y": y, "columns": np.asarray(prepared.columns, dtype=np.str_)}
+    arrays = {"y": y, "columns": np.asarray(prepared.columns, dtype=np.str_)}
     if weight is not None:
-        found["weight"] = weight
+        arrays["weight"] = weight
     if sparse.issparse(X):
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
-        return {**found, **parts, "shape": np.asarray(X.shape)}
+        return {**arrays, **parts, "shape": np.asarray(X.shape)}
     if isinstance(X, pd.DataFrame):
         names = category_names(prepared.categories)
-        return {**found, "X": _numbers(X), "categories": np.asarray(json.dumps(names))}
-    return {**found, "X": X}
+        return {**arrays, "X": _numbers(X), "categories": np.asarray(json.dumps(names))}
+    return {**arrays, "X": X}
 
 
-def category_names(
-    categories: Mapping[int, tuple[pd.Index, np.ndarray]],
-) -> dict[int, list[str]]:
-    """Return the names of the categories of each column by prepared code.
-
-    Parameters
-    ----------
-    categories
-        As in :class:`harness.worker.prepared_trial.PreparedTrial`.
-    """
-    found = {}
+def category_names(categories: Mapping[int, tuple[pd.Index, np.ndarray]]) -> dict[int, list[str]]:
+    """Return the names of the categories of each column by prepared code."""
+    names = {}
     for column, (index, codes) in categories.items():
         if 0 < len(index) <= MOST_CATEGORIES:
             labels = [*(str(label)[:LONGEST_CATEGORY] for label in index), "missing"]
             by_code = {int(c): label for c, label in zip(codes, labels, strict=True) if c >= 0}
-            found[column] = [by_code.get(code, str(code)) for code in range(1 + max(by_code))]
-    return found
+            names[column] = [by_code.get(code, str(code)) for code in range(1 + max(by_code))]
+    return names
 
 
 def _search(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     """Return the held-out predictions of every configuration of a search."""
-    found: dict[str, np.ndarray] = prepared.adapter.held_out(prepared.train[1])
-    return found
+    arrays: dict[str, np.ndarray] = prepared.adapter.held_out(prepared.train[1])
+    return arrays
 
 
 def _numbers(X: pd.DataFrame) -> np.ndarray:
     """Return a frame as float64, categories as codes, missing values as NaN."""
-    found = np.empty(X.shape)
+    numbers = np.empty(X.shape)
     for j in range(X.shape[1]):
         column = X.iloc[:, j]
         if isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy()
-            found[:, j] = np.where(codes < 0, np.nan, codes)
+            numbers[:, j] = np.where(codes < 0, np.nan, codes)
         else:
-            found[:, j] = column
-    return found
+            numbers[:, j] = column
+    return numbers
 
 
 EXPORTS: dict[str, Callable[[PreparedTrial], dict[str, np.ndarray]]] = {

@@ -79,6 +79,19 @@ class _AfterImport(MetaPathFinder):
         return spec
 
 
+def compile_listener(events: Any, clock: Any) -> Any:
+    """Return a listener of numba's events that calls ``start`` and ``end`` of a clock."""
+
+    class Listener(events.Listener):  # type: ignore[misc]
+        def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+            clock.start()
+
+        def on_end(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+            clock.end()
+
+    return Listener()
+
+
 class CompileClock:
     """Clock of the compilations of this process.
 
@@ -106,16 +119,7 @@ class CompileClock:
             sys.meta_path.insert(0, _AfterImport(self._listen))
 
     def _listen(self, events: Any) -> None:
-        clock = self
-
-        class Listener(events.Listener):  # type: ignore[misc]
-            def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
-                clock.start()
-
-            def on_end(self, event: object) -> None:  # noqa: ARG002 - numba's signature
-                clock.end()
-
-        events.register("numba:compile", Listener())
+        events.register("numba:compile", compile_listener(events, self))
 
     def start(self) -> None:
         """Record the start of a compilation."""

@@ -21,13 +21,13 @@ SPIN_POLICY = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 
 def versions(libraries: Iterable[str]) -> dict[str, str]:
     """Return the versions of installed distributions, and Python's."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in sorted({"numpy", *libraries}):
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 def pools() -> list[JSON]:
@@ -52,7 +52,7 @@ def numba_threads() -> JSON:
 
 def thread_facts(threads: int) -> tuple[JSON, list[str]]:
     """Return facts on threads, and a note for each thread pool with another size than requested."""
-    found: JSON = {
+    facts: JSON = {
         "threads": threads,
         "pools": pools(),
         "numba": numba_threads(),
@@ -63,12 +63,12 @@ def thread_facts(threads: int) -> tuple[JSON, list[str]]:
     notes = [
         f"{pool['internal_api']} ({pool.get('prefix', '')}) has {pool['num_threads']} threads; "
         f"{threads} requested"
-        for pool in found["pools"]
+        for pool in facts["pools"]
         if pool["num_threads"] != threads
     ]
-    if found["numba"] and found["numba"]["threads"] != threads:
-        notes.append(f"numba has {found['numba']['threads']} threads; {threads} requested")
-    return found, notes
+    if facts["numba"] and facts["numba"]["threads"] != threads:
+        notes.append(f"numba has {facts['numba']['threads']} threads; {threads} requested")
+    return facts, notes
 
 
 def together(template: Sample | None, own: Sample) -> Sample:

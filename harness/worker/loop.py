@@ -47,10 +47,10 @@ def answer(request: JSON, commands: Commands) -> JSON:
     head = {"v": PROTOCOL, "n": request.get("n", 0)}
     fields = {key: value for key, value in request.items() if key not in {"v", "n", "do"}}
     try:
-        found = command(request, commands)(**fields)
+        result = command(request, commands)(**fields)
     except BaseException as error:  # noqa: BLE001 - also a plugin's SystemExit or KeyboardInterrupt
         return {**head, "ok": False, "failure": to_json(failure_of(error))}
-    return {**head, "ok": True, **to_json(found)}
+    return {**head, "ok": True, **to_json(result)}
 
 
 def command(request: JSON, commands: Commands) -> Callable[..., JSON]:

@@ -24,9 +24,9 @@ class _Counter:
 def fitted_model(adapter: Any) -> Any:
     """Return the fitted model of an adapter: its ``model`` or ``booster``, else the adapter."""
     for name in ("model", "booster"):
-        found = getattr(adapter, name, None)
-        if found is not None:
-            return found
+        model = getattr(adapter, name, None)
+        if model is not None:
+            return model
     return adapter
 
 

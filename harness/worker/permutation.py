@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from harness.core.errors import HarnessError
-from harness.core.model import Predicted, Task
+from harness.core.model import Predicted, Table, Task
 from harness.plugins.metrics import log_loss, rmse_sd
-
-if TYPE_CHECKING:
-    from harness.core.model import Table
-    from harness.worker.prepared_trial import PreparedTrial
+from harness.worker.prepared_trial import PreparedTrial
 
 REPEATS = 5  # shuffles of each column
 MOST_ROWS = 3000  # test rows that are predicted

@@ -45,10 +45,6 @@ class PreparedTrial:
     train
         Arguments of the adapter's ``prepare``: prepared ``X``, ``y`` and ``weight`` (or None)
         of the training rows; for ranking also the numbers of rows of the queries.
-    X_test
-        The prepared test rows.
-    columns
-        Names of the prepared columns, for display.
     categories
         Position of a column whose categories are kept → its categories in the table, and the
         prepared code of each and of missing values.
@@ -57,10 +53,10 @@ class PreparedTrial:
     trial: Trial
     spec: Spec
     train: tuple[Any, ...]
-    X_test: Any
+    X_test: Any  # the prepared test rows
     rows: Rows
     notes: tuple[str, ...]
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # names of the prepared columns, for display
     categories: Mapping[int, tuple[pd.Index, np.ndarray]] = field(default_factory=dict)
     algorithm: Algorithm | None = None
     adapter: Any = None

@@ -27,21 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class SavedModel:
-    """Model trained on all rows of a table.
-
-    Attributes
-    ----------
-    schema
-        The columns of the table with their dtypes and categories, without rows.
-    preparation, adapter
-        The fitted preparation and the fitted adapter.
-    """
+    """Model trained on all rows of a table, with the fitted preparation and adapter."""
 
     algorithm: str
     params: Mapping[str, Any]
     task: Task
     classes: tuple[str, ...]
-    schema: pd.DataFrame
+    schema: pd.DataFrame  # columns of the table with their dtypes and categories, without rows
     preparation: Preparation
     adapter: Any
     versions: Mapping[str, str]
@@ -87,26 +79,26 @@ def _of_kind(values: pd.Series[Any], kind: Any) -> pd.Series[Any]:
         is_number = pd.api.types.is_numeric_dtype(kind.categories.dtype)
         labels = as_numbers(values) if is_number else labels_of(values).astype(object)
         return labels.where(labels.isin(kind.categories)).astype(kind)
-    found = column_of(values, forced=False, switches=True)
-    if isinstance(found, Categories):
+    column = column_of(values, forced=False, switches=True)
+    if isinstance(column, Categories):
         raise DataError(
             f"the column {shown(values.name)} was numeric in training and is text in the new rows"
         )
-    return pd.Series(found, index=values.index)
+    return pd.Series(column, index=values.index)
 
 
 def load_model(path: Path) -> SavedModel:
     """Return a model saved by ``harness best --save``; load only files that you trust."""
     try:
         with path.open("rb") as file:
-            found = pickle.load(file)  # noqa: S301 - documented: only trusted files
+            model = pickle.load(file)  # noqa: S301 - documented: only trusted files
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     except Exception as error:
         raise DataError(f"{path} is not a model that can be opened here: {error}") from error
-    if not isinstance(found, SavedModel):
+    if not isinstance(model, SavedModel):
         raise DataError(f"{path} is not a model written by `harness best --save`")
-    return found
+    return model
 
 
 def read_rows(path: Path) -> pd.DataFrame:
@@ -125,5 +117,5 @@ def read_rows(path: Path) -> pd.DataFrame:
     if kind == "csv":
         separator = find_separator(path, reading.encoding)
         reading = reading.model_copy(update={"separator": separator})
-    found: pd.DataFrame = parse([path], reading).data
-    return found
+    frame: pd.DataFrame = parse([path], reading).data
+    return frame

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from harness.core.errors import HarnessError
 from harness.worker.checks import checked
-
-if TYPE_CHECKING:
-    from harness.worker.prepared_trial import PreparedTrial
+from harness.worker.prepared_trial import PreparedTrial
 
 MOST_STAGES = 100
 MOST_NUMBERS = 20_000  # stored predictions per stage, of training rows and of test rows
@@ -48,7 +46,7 @@ def staged(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     stage, output = _stages(prepared, part_of(prepared.X_test, rows))
     _, train_output = _stages(prepared, part_of(X, train_rows))
     counts, seconds = _clock(prepared, int(stage[-1]))
-    found = {
+    arrays = {
         "stage": stage,
         "rows": rows,
         "output": output,
@@ -57,7 +55,7 @@ def staged(prepared: PreparedTrial) -> dict[str, np.ndarray]:
         "clock_stage": np.asarray(counts, np.int64),
         "clock_seconds": np.asarray(seconds, np.float64),
     }
-    return found if weight is None else {**found, "train_weight": weight[train_rows]}
+    return arrays if weight is None else {**arrays, "train_weight": weight[train_rows]}
 
 
 def members(prepared: PreparedTrial) -> dict[str, np.ndarray]:
@@ -106,8 +104,8 @@ def _stages(prepared: PreparedTrial, X: Any) -> tuple[np.ndarray, np.ndarray]:
     if not total:
         raise HarnessError("the fitted model has no stages")
     kept = {round(i) for i in np.linspace(1, total, min(total, MOST_STAGES))}
-    found = enumerate(prepared.adapter.staged(X), start=1)
-    outputs = {i: checked(output, prepared.spec, X.shape[0]) for i, output in found if i in kept}
+    stages = enumerate(prepared.adapter.staged(X), start=1)
+    outputs = {i: checked(output, prepared.spec, X.shape[0]) for i, output in stages if i in kept}
     return np.fromiter(outputs, np.int64), np.asarray(list(outputs.values()))
 
 

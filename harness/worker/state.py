@@ -77,14 +77,14 @@ class WorkerState:
             import_libraries(self._algorithm.libraries)
         self._session.setdefault("import", facts.together(self._imported, self.meter.last))
         self._freeze_objects(thaw=False)
-        found, notes = facts.thread_facts(threads)
+        thread_facts, notes = facts.thread_facts(threads)
         self._facts = {
             "threads": threads,
             "versions": facts.versions(self._algorithm.libraries),
             "approximate_peaks": self.meter.approximate,
         }
         samples = [self._session["import"]]
-        return {**self._facts, **found, "notes": notes, "samples": samples}
+        return {**self._facts, **thread_facts, "notes": notes, "samples": samples}
 
     def load(self, dataset: JSON) -> JSON:
         """Load a table for the trials that follow."""
@@ -295,10 +295,10 @@ class WorkerState:
             raise HarnessError("no plugin is loaded; send `hello` first")
         with self.meter.phase("compile"):
             if are_packaged(self._algorithm, self._plugin, params):
-                found = NOTHING_COMPILED
+                compiled = NOTHING_COMPILED
             else:
-                found = compile_all(self._algorithm, params, self._facts["threads"], kinds)
-        return {"samples": [self.meter.last], **found}
+                compiled = compile_all(self._algorithm, params, self._facts["threads"], kinds)
+        return {"samples": [self.meter.last], **compiled}
 
     def _current(self) -> PreparedTrial:
         if self._prepared is None:
@@ -319,8 +319,10 @@ class WorkerState:
 
     def _sampled(self, prepared: PreparedTrial, calls: int) -> JSON:
         """Append the last sample, divided by the number of calls, to the trial."""
-        found = self.meter.last
-        mean = Sample(found.phase, found.wall / calls, found.cpu / calls, found.peak, found.cold)
+        sample = self.meter.last
+        mean = Sample(
+            sample.phase, sample.wall / calls, sample.cpu / calls, sample.peak, sample.cold
+        )
         prepared.samples.append(mean)
         return {"samples": [mean]}
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.core.model import JSON, Predicted, Table, Task
 from harness.plugins.metrics import log_loss, rmse_sd
 from harness.worker.checks import checked
+from harness.worker.prepared_trial import PreparedTrial
 from harness.worker.stages import evenly, part_of
-
-if TYPE_CHECKING:
-    from harness.worker.prepared_trial import PreparedTrial
 
 MOST_ROWS = 2000  # maximum number of predicted rows, evenly spaced
 

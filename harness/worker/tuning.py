@@ -111,13 +111,13 @@ class Tuned:
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict with the chosen configuration."""
-        found: np.ndarray = self.adapter.predict(X)
-        return found
+        output: np.ndarray = self.adapter.predict(X)
+        return output
 
     def predict_one(self, x: Any) -> np.ndarray:
         """Predict a row with the chosen configuration."""
-        found: np.ndarray = self.adapter.predict_one(x)
-        return found
+        output: np.ndarray = self.adapter.predict_one(x)
+        return output
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the chosen adapter, such as its trees or stages."""
@@ -231,8 +231,8 @@ class Tuned:
         return adapter
 
     def _score(self, held: Training, output: np.ndarray) -> float:
-        found = Predicted(held.y, output, held.weight, 1.0)
-        return log_loss(found) if self.spec.task.is_classification else rmse_sd(found)
+        predicted = Predicted(held.y, output, held.weight, 1.0)
+        return log_loss(predicted) if self.spec.task.is_classification else rmse_sd(predicted)
 
 
 class Ensembled(Tuned):

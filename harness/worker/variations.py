@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from harness.worker.prepared_trial import PreparedTrial
 from harness.worker.stages import evenly, part_of
-
-if TYPE_CHECKING:
-    from harness.worker.prepared_trial import PreparedTrial
 
 
 def vary(

@@ -13,6 +13,7 @@ import numpy as np
 
 from harness.config.search_space import one_of_each
 from harness.core.model import JSON, Algorithm, Spec, Task
+from harness.worker.compile_clock import compile_listener
 from harness.worker.tuning import plain_specs
 
 ROWS = 60
@@ -38,8 +39,8 @@ def compile_all(
     """
     with watched_compiling() as compiling:
         notes, first = exercise(algorithm, params, threads, kinds)
-    found = {"functions": compiling.functions, "compiling": compiling.cpu}
-    return {"notes": notes, "first": first, **found}
+    compiled = {"functions": compiling.functions, "compiling": compiling.cpu}
+    return {"notes": notes, "first": first, **compiled}
 
 
 def are_packaged(algorithm: Algorithm, plugin: str, params: Sequence[Mapping[str, Any]]) -> bool:
@@ -145,21 +146,14 @@ def watched_compiling() -> Iterator[Compiling]:
     Compiling
         Stays zero if numba was not imported before.
     """
-    found = Compiling()
+    compiling = Compiling()
     if "numba" not in sys.modules:
-        yield found
+        yield compiling
         return
     from numba.core import event
 
-    class CompileListener(event.Listener):  # type: ignore[misc]
-        def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
-            found.start()
-
-        def on_end(self, event: object) -> None:  # noqa: ARG002 - numba's signature
-            found.end()
-
-    with event.install_listener("numba:compile", CompileListener()):
-        yield found
+    with event.install_listener("numba:compile", compile_listener(event, compiling)):
+        yield compiling
 
 
 def call_once(algorithm: Algorithm, spec: Spec, *, sparse: bool) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from harness.core.field_errors import explain_fields
-from reports.text.format import plain
-from reports.text.inline import Words
+from reports.text.format import plain, short
+from reports.text.inline import Code, Words
 
 
 @explain_fields
@@ -95,6 +95,11 @@ class Cell:
         """Return the cell of a number, formatted by ``show``."""
         return cls(show(value), value, **rest)
 
+    @classmethod
+    def named(cls, name: str, note: Words = "") -> Cell:
+        """Return the cell of a name, set as code and sorted by the whole name."""
+        return cls([Code(short(name))], name, note)
+
 
 @explain_fields
 @dataclass(frozen=True)
@@ -117,6 +122,16 @@ class Column:
     numeric: bool = False
     unit: str = ""
     wide: bool = False
+
+
+def texts(*titles: str) -> list[Column]:
+    """Return columns of text."""
+    return [Column(title) for title in titles]
+
+
+def numeric(*titles: str, unit: str = "") -> list[Column]:
+    """Return columns of numbers in one unit."""
+    return [Column(title, numeric=True, unit=unit) for title in titles]
 
 
 Row: TypeAlias = Sequence[Cell | Words]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.curves import parts, parts_keys
 from reports.text.format import digits, listing, plural, short
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnostics import Diagnostic
 
 MOST_PANELS = 12  # of one chart
 SIZE = "training rows"
@@ -52,10 +50,10 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def shares(found: Mapping[str, Any]) -> dict[str, float]:
+def shares(decomposition: Mapping[str, Any]) -> dict[str, float]:
     """Return error, bias, variance and, if known, noise of a result."""
-    value = {name: part["value"] for name, part in found["parts"].items()}
-    if found["kind"] == "0-1":
+    value = {name: part["value"] for name, part in decomposition["parts"].items()}
+    if decomposition["kind"] == "0-1":
         net = value["unbiased_variance"] - value["biased_variance"]
         return {"error": value["error"], "bias": value["bias"], "variance": net}
     known = {"error": value["error"], "bias": value["bias2"], "variance": value["variance"]}
@@ -129,7 +127,7 @@ def _figure(rows: Sequence[dict[str, Any]], axis: str, dataset: str) -> Figure:
     drawn = sorted((r for r in rows if r["name"] in names), key=lambda r: names.index(r["name"]))
     kinds = [kind for kind in ("error", "bias", "variance", "noise") if kind in drawn[0]]
     columns = [Column("Model"), Column(short(axis), numeric=True)]
-    columns += [Column(kind.capitalize(), numeric=True) for kind in kinds]
+    columns += numeric(*(kind.capitalize() for kind in kinds))
     table: list[Row] = [
         [short(r["name"], 80), Cell.of(r["x"], digits), *(Cell.of(r[k], digits) for k in kinds)]
         for r in drawn

@@ -97,8 +97,8 @@ def _lines(
 
 
 def _panels(rows: Rows, draw: Callable[[Rows], tuple[Axis, Axis, list[Mark]]]) -> Plot:
-    found = []
+    panels = []
     for name in dict.fromkeys(row["name"] for row in rows):
         x, y, marks = draw([row for row in rows if row["name"] == name])
-        found.append(Panel(x, y, marks, name))
-    return Plot(found, ACROSS)
+        panels.append(Panel(x, y, marks, name))
+    return Plot(panels, ACROSS)

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.bias_variance import bias_variance_figures, named
 from reports.charts.curves import curves, reliability, side_keys
 from reports.charts.scaling import importance_figures, scaling_figures
 from reports.text.format import bounds, count, digits, short
 
-if TYPE_CHECKING:
-    from harness.analysis.diagnostics import Diagnostic
-
 MOST_PANELS = 12  # of one chart
 
 
-def numeric(*titles: str) -> list[Column]:
-    """Return columns of numbers."""
-    return [Column(title, numeric=True) for title in titles]
-
-
 def _by_dataset(results: Iterable[Diagnostic]) -> Iterator[tuple[str, list[Diagnostic]]]:
-    found: dict[str, list[Diagnostic]] = {}
+    by_dataset: dict[str, list[Diagnostic]] = {}
     for one in results:
-        found.setdefault(one.dataset, []).append(one)
-    for dataset, same in found.items():
+        by_dataset.setdefault(one.dataset, []).append(one)
+    for dataset, same in by_dataset.items():
         yield dataset, same[:MOST_PANELS]
 
 
@@ -46,16 +39,16 @@ def staged_figures(results: Sequence[Diagnostic]) -> list[Block]:
 
 
 def _points(result: Diagnostic, name: str) -> Iterator[dict[str, Any]]:
-    found = result.found
-    times = found["seconds"] or [None] * len(found["stage"])
-    for side, losses in (("test rows", found["test"]), ("training rows", found["train"])):
-        for members, time, value in zip(found["stage"], times, losses, strict=True):
+    curve = result.found
+    times = curve["seconds"] or [None] * len(curve["stage"])
+    for side, losses in (("test rows", curve["test"]), ("training rows", curve["train"])):
+        for members, time, value in zip(curve["stage"], times, losses, strict=True):
             names = {"name": name, "side": side}
             yield {**names, "loss": value, "members": members, "seconds": time}
 
 
 def _curve(rows: list[dict[str, Any]], key: str, title: str, metric: str, dataset: str) -> Figure:
-    columns = [Column("Algorithm"), Column("Rows"), *numeric(title.capitalize(), metric)]
+    columns = [*texts("Algorithm", "Rows"), *numeric(title.capitalize(), metric)]
     table: list[Row] = [
         [short(r["name"]), r["side"], Cell.of(r[key], digits), Cell.of(r["loss"], digits)]
         for r in rows

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from reports.charts.axes import Axis, brief_ratio, linear, log_scale, rows
 from reports.charts.legends import ROW, SPEEDS, VERDICTS
 from reports.charts.plot import Boxes, Dots, Lines, Mark, Panel, Plot
 
 WIDTH = 420  # pixels
+DRAWN = 40  # rows of a chart; the table has all of them
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,15 @@ class Estimate:
     high: float
     inner: tuple[float, float] | None = None  # a narrower interval, drawn thicker
     algorithm: str = ""  # if the name is not that of an algorithm
+
+
+def both_ends(ordered: Sequence[T]) -> tuple[Sequence[T], str]:
+    """Return the rows that a chart can show, and a sentence on those that it leaves out."""
+    if len(ordered) <= DRAWN:
+        return ordered, ""
+    half = DRAWN // 2
+    cut = f" The chart shows the {half} highest and the {half} lowest; the table has all."
+    return [*ordered[:half], *ordered[-half:]], cut
 
 
 def ratios(estimates: Sequence[Estimate]) -> Plot:

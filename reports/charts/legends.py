@@ -8,10 +8,7 @@ from reports.blocks.blocks import Key
 
 ROW = 22  # pixels of a row of names
 # Meaning → symbol in words, symbol in the chart, colour.
-ORIGINS = {
-    "from scratch": ("●", "circle", "blue"),
-    "reference library": ("◆", "diamond", "orange"),
-}
+ORIGINS = {"from scratch": ("●", "circle", "blue"), "reference library": ("◆", "diamond", "orange")}
 SPEEDS = {
     "faster": ("▲", "triangle-up", "blue"),
     "slower": ("▼", "triangle-down", "orange"),

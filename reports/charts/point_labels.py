@@ -57,10 +57,7 @@ class PointLabels:
 
 
 def label_points(
-    named: Mapping[str, Point],
-    important: Sequence[str],
-    numbers: Mapping[str, int],
-    panel: Panel,
+    named: Mapping[str, Point], important: Sequence[str], numbers: Mapping[str, int], panel: Panel
 ) -> PointLabels:
     """Return a label for every point; no label covers another one or a dot, if there is room.
 
@@ -83,7 +80,7 @@ def label_points(
     ]
     labels, lines = list(dots), list(_line_boxes(panel))
     first = [name for name in important if name in named]
-    found = PointLabels([], set())
+    placed = PointLabels([], set())
     for name in [*first, *(name for name in named if name not in first)]:
         text = short(name, LABEL)
         free = None
@@ -91,12 +88,12 @@ def label_points(
             free = _free(text, named[name], panel, CLOSE, [*labels, *lines], labels)
         if free is None:
             text = str(numbers[name])
-            found.numbered.add(name)
+            placed.numbered.add(name)
             free = _free(text, named[name], panel, FAR, [*labels, *lines], labels)
         place, box = free or (NEAR[0], (0.0, 0.0, 0.0, 0.0))
         labels.append(box)
-        found.marks.extend(_marks(text, place, name, named[name], panel))
-    return found
+        placed.marks.extend(_marks(text, place, name, named[name], panel))
+    return placed
 
 
 def _line_boxes(panel: Panel) -> Iterator[Box]:

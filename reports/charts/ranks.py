@@ -10,10 +10,7 @@ from reports.charts.plot import Dots, Label, Lines, Mark, Panel, Plot
 
 
 def critical_difference(
-    names: Sequence[str],
-    ranks: Sequence[float],
-    groups: Sequence[tuple[int, int]],
-    distance: float,
+    names: Sequence[str], ranks: Sequence[float], groups: Sequence[tuple[int, int]], distance: float
 ) -> Plot:
     """Return the diagram; the bar at the top shows the critical distance.
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure, Key
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, brief_seconds, linear, logarithmic, number
 from reports.charts.bias_variance import named
 from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.text.format import digits, listing, plural, seconds, share, short
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnostics import Diagnostic
 
 MOST = len(SERIES)  # lines of one panel
 PANELS = 12
@@ -41,7 +39,7 @@ def _grown(dataset: str, results: Sequence[Diagnostic], known: Mapping[int, str]
             short(known[id(d)], 40): medians(d.found) for d in results if d.found["axis"] == axis
         }
         panels += _threads(lines, names) if axis == "threads" else [_times(axis, lines, names)]
-    columns = [Column("Algorithm"), Column("Along")]
+    columns = texts("Algorithm", "Along")
     columns += [Column("At", numeric=True), Column("Training time", numeric=True, unit="s")]
     rows: list[Row] = [
         [short(known[id(d)], 40), d.found["axis"], Cell.of(x, digits), Cell.of(y, seconds)]
@@ -63,10 +61,10 @@ def _grown(dataset: str, results: Sequence[Diagnostic], known: Mapping[int, str]
     )
 
 
-def medians(found: Mapping[str, Any]) -> list[tuple[float, float]]:
+def medians(timed: Mapping[str, Any]) -> list[tuple[float, float]]:
     """Return the median seconds at each size, sorted by size."""
     by_size: dict[float, list[float]] = {}
-    for x, y in zip(found["x"], found["seconds"], strict=True):
+    for x, y in zip(timed["x"], timed["seconds"], strict=True):
         by_size.setdefault(x, []).append(y)
     return [(x, median(by_size[x])) for x in sorted(by_size)]
 
@@ -114,7 +112,7 @@ def importance_figures(results: Sequence[Diagnostic]) -> list[Block]:
     drawn = [d for d in results if d.found.get("shares")][:PANELS]
     if not drawn:
         return []
-    columns = [Column("Pair"), *(Column(t, numeric=True) for t in ("Column", "Ours", "Reference"))]
+    columns = [Column("Pair"), *numeric("Column", "Ours", "Reference")]
     rows: list[Row] = [
         [_pair(d), str(i), Cell.of(a, share), Cell.of(b, share)]
         for d in drawn

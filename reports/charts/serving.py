@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from harness.analysis.run_view import Interval
+from harness.analysis.serving import ServingTimes, speedup
 from reports.blocks.blocks import Figure
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.axes import Axis, brief_seconds, linear, logarithmic
 from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.text.format import bounds, count, plural, ratio, seconds, short
-from reports.text.inline import Code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from harness.analysis.run_view import Interval
-    from harness.analysis.serving import ServingTimes
 
 MOST = len(SERIES)  # lines of one panel
 PANELS = 6  # numbers of threads with a panel
@@ -86,11 +80,7 @@ def latency_figure(times: Sequence[ServingTimes], again: str = "") -> Figure | N
     )
 
 
-def thread_figure(
-    times: Sequence[ServingTimes],
-    speedup: Callable[[ServingTimes, Sequence[ServingTimes], int], Interval | None],
-    again: str = "",
-) -> Figure | None:
+def thread_figure(times: Sequence[ServingTimes], again: str = "") -> Figure | None:
     """Return the speed-up of the largest batch by threads; None for one number of threads."""
     if len({one.threads for one in times}) < 2:
         return None
@@ -123,8 +113,11 @@ def thread_figure(
 def start_table(times: Sequence[ServingTimes], again: str = "") -> Table:
     """Return size, import, load and first call of each model."""
     titles = ("Import", "First load", "Second load", "First row")
-    columns = [*_columns(), Column("Model size", numeric=True, unit="bytes")]
-    columns += [Column(title, numeric=True, unit="s") for title in titles]
+    columns = [
+        *_columns(),
+        Column("Model size", numeric=True, unit="bytes"),
+        *numeric(*titles, unit="s"),
+    ]
     rows: list[Row] = [
         [
             *_heads(one),
@@ -215,17 +208,17 @@ def _brief_count(value: float) -> str:
 
 
 def _columns() -> list[Column]:
-    return [Column("Algorithm"), Column("Threads", numeric=True)]
+    return [Column("Algorithm"), *numeric("Threads")]
 
 
 def _heads(one: ServingTimes) -> list[Cell]:
-    return [Cell([Code(short(one.algorithm))], one.algorithm), Cell.of(one.threads, count)]
+    return [Cell.named(one.algorithm), Cell.of(one.threads, count)]
 
 
 def _batch_table(times: Sequence[ServingTimes]) -> Table:
-    columns = [*_columns(), Column("Rows of a call", numeric=True)]
+    columns = [*_columns(), *numeric("Rows of a call")]
     titles = ("Time of a call", "Time per row", "First call of the size")
-    columns += [Column(title, numeric=True, unit="s") for title in titles]
+    columns += numeric(*titles, unit="s")
     rows: list[Row] = [
         [
             *_heads(one),
@@ -244,7 +237,7 @@ def _latency_table(times: Sequence[ServingTimes]) -> Table:
     quantiles = sorted({q for one in times for q in one.quantiles})
     columns = [*_columns()]
     columns += [Column(f"p{100 * q:g}", numeric=True, unit="s") for q in quantiles]
-    columns.append(Column("Calls", numeric=True))
+    columns += numeric("Calls")
     rows: list[Row] = [
         [*_heads(one), *(interval_cell(one.quantiles.get(q)) for q in quantiles),
          Cell.of(one.calls, count)]
@@ -254,8 +247,7 @@ def _latency_table(times: Sequence[ServingTimes]) -> Table:
 
 
 def _thread_table(ratios: Sequence[tuple[ServingTimes, Interval | None]], size: int) -> Table:
-    columns = [*_columns(), Column("Time of a call", numeric=True, unit="s")]
-    columns.append(Column("Speed-up", numeric=True))
+    columns = [*_columns(), Column("Time of a call", numeric=True, unit="s"), *numeric("Speed-up")]
     rows: list[Row] = [
         [*_heads(one), interval_cell(one.batches.get(size)), interval_cell(interval, ratio)]
         for one, interval in ratios
@@ -277,10 +269,7 @@ def _batch_finding(times: Sequence[ServingTimes], names: Sequence[str]) -> str:
         f"({seconds(best.batches[size].value / size)} per row)"
         for size, best in chosen
     ]
-    cut = f" The chart shows {MOST} algorithms." if len(_all_names(times)) > len(names) else ""
+    several = len({one.algorithm for one in times}) > len(names)
+    cut = f" The chart shows {MOST} algorithms." if several else ""
     threads = plural(fewest, "thread")
     return f"Fastest with {threads}: {' and '.join(words)}. Bars are 95 % intervals.{cut}"
-
-
-def _all_names(times: Iterable[ServingTimes]) -> set[str]:
-    return {one.algorithm for one in times}

@@ -36,13 +36,13 @@ def _strip(
     labelled: bool,
 ) -> Panel:
     key, title, unit = panel
-    found: dict[str, list[tuple[str, float]]] = {name: [] for name in names}
+    by_name: dict[str, list[tuple[str, float]]] = {name: [] for name in names}
     for value in values:
         if value[key] is not None:
-            found[value["name"]].append((value["kind"], value[key]))
+            by_name[value["name"]].append((value["kind"], value[key]))
     marks: list[Mark] = [
         Dots(
-            [(x, y) for y, name in enumerate(names) for k, x in found[name] if k == kind],
+            [(x, y) for y, name in enumerate(names) for k, x in by_name[name] if k == kind],
             colour,
             shape,
             radius=3.8,
@@ -50,9 +50,11 @@ def _strip(
         )
         for kind, (_, shape, colour) in ORIGINS.items()
     ]
-    middles = [(y, mean(x for _, x in found[name])) for y, name in enumerate(names) if found[name]]
+    middles = [
+        (y, mean(x for _, x in by_name[name])) for y, name in enumerate(names) if by_name[name]
+    ]
     ticks = [[(x, y - 0.32), (x, y + 0.32)] for y, x in middles]
-    every = [x for several in found.values() for _, x in several]
+    every = [x for several in by_name.values() for _, x in several]
     x = _axis(every, title, unit)
     return Panel(
         x, rows(names, labelled=labelled), [*marks, Lines(ticks, "ink")], height=ROW * len(names)

@@ -7,15 +7,12 @@ and it needs no style and no script. The marked node differs in shape and colour
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
+from harness.analysis.difference import Line
 from reports.text.format import count, plain, short
 from reports.text.palette import PALETTE
-
-if TYPE_CHECKING:
-    from harness.analysis.difference import Line
 
 ROW = 24  # pixels between two lines
 INDENT = 22

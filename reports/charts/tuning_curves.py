@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from harness.analysis.trajectories import Band, Trajectory
 from reports.blocks.blocks import Figure, Key
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.axes import Axis, brief_seconds, linear, logarithmic, number
 from reports.charts.plot import Boxes, Lines, Mark, Panel, Plot
 from reports.text.format import count, few, loss, plural, seconds, short
-from reports.text.inline import Code
-
-if TYPE_CHECKING:
-    from harness.analysis.trajectories import Band, Trajectory
 
 MOST = 12  # panels of a figure
 KEYS = (
@@ -102,10 +98,10 @@ def _table(dataset: str, bands: dict[str, list[Band]], axis: str) -> Table:
     show = seconds if axis == "time" else count
     columns = [Column("Algorithm")]
     columns.append(Column("Time" if axis == "time" else "Configurations", numeric=True))
-    columns += [Column(title, numeric=True) for title in ("Median", "Lowest", "Highest")]
+    columns += numeric("Median", "Lowest", "Highest")
     rows: list[Row] = [
         [
-            Cell([Code(short(name))], name),
+            Cell.named(name),
             Cell.of(band.at, show),
             *(Cell.of(value, loss) for value in (band.middle, band.low, band.high)),
         ]

@@ -48,9 +48,7 @@ CONFIG = {
 }
 
 _SVG = "{http://www.w3.org/2000/svg}"
-_ELEMENTS = frozenset(
-    {"g", "path", "line", "rect", "circle", "text", "tspan", "defs", "clipPath"},
-)
+_ELEMENTS = frozenset({"g", "path", "line", "rect", "circle", "text", "tspan", "defs", "clipPath"})
 _ATTRIBUTES = frozenset(
     {"width", "height", "transform", "d", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r"}
     | {"dx", "dy", "fill", "stroke", "opacity", "fill-opacity", "stroke-opacity", "stroke-width"}

@@ -10,21 +10,18 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from harness import __version__
+from harness.analysis.run_view import RunView
 from harness.core.errors import StoreError
+from harness.core.model import Section
 from reports.blocks.blocks import Block, Callout, Details, Fragment, Paragraph, Verbatim
 from reports.page.page import Page
 from reports.page.render import Renderer
 from reports.text.format import moment, short
 from reports.text.palette import LABEL
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import RunView
-    from harness.core.model import Section
 
 ASSETS = Path(__file__).parents[1] / "assets"
 
@@ -66,18 +63,8 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
 
 
 def build_section(section: Section, view: RunView) -> Fragment | None:
-    """Return the fragment of a section for a run, or None to leave the section out.
-
-    Raises
-    ------
-    TypeError
-        If it returns anything else.
-    """
-    fragment = section.build(Page(view))
-    if fragment is not None and not isinstance(fragment, Fragment):
-        kind = type(fragment).__name__
-        raise TypeError(f"build returns a {kind}, not a reports.Fragment")
-    return fragment
+    """Return the fragment of a section for a run, or None to leave the section out."""
+    return _fragment(section, Page(view))
 
 
 def page_of(
@@ -106,13 +93,7 @@ def page_of(
 
 
 def write_report(view: RunView, sections: Iterable[Section], path: Path) -> None:
-    """Write the report of a run atomically: the path holds the old or the new file.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+    """Write the report of a run atomically: the path holds the old or the new file."""
     write_page(build_report(view, sections), path)
 
 

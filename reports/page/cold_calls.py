@@ -5,17 +5,13 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from harness.core.model import DuelOutcome
 from reports.blocks.blocks import Block, Details, Panel, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
+from reports.page.page import Page
 from reports.text.format import plural, ratio, seconds, short
-from reports.text.inline import Code
 from reports.words.verdict_words import PHASE_NAMES
-
-if TYPE_CHECKING:
-    from harness.core.model import DuelOutcome
-    from reports.page.page import Page
 
 NOTE = (
     "In each launch of a duel, a new process makes one call of a phase before any call "
@@ -28,13 +24,15 @@ Walls = tuple[list[float], list[float]]  # seconds of first and of later calls
 
 def cold_and_warm(page: Page) -> list[Block]:
     """Return one row for each algorithm, dataset and phase; empty without duels."""
-    found = calls(page.view.duels)
-    if not found:
+    walls_of = calls(page.view.duels)
+    if not walls_of:
         return []
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase")]
-    columns += [Column(name, numeric=True, unit="s") for name in ("First call", "Later calls")]
-    columns.append(Column("First to later", numeric=True))
-    rows = [_row(key, *walls) for key, walls in sorted(found.items())]
+    columns = [
+        *texts("Algorithm", "Dataset", "Phase"),
+        *numeric("First call", "Later calls", unit="s"),
+        *numeric("First to later"),
+    ]
+    rows = [_row(key, *walls) for key, walls in sorted(walls_of.items())]
     table = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
     blocks: list[Block] = [Paragraph(NOTE, role="note"), table]
     if again := page.duels_again(page.view.duels):
@@ -46,16 +44,16 @@ def cold_and_warm(page: Page) -> list[Block]:
 
 def calls(duels: Iterable[DuelOutcome]) -> dict[Key, Walls]:
     """Return the seconds of first and of later calls."""
-    found: dict[Key, Walls] = defaultdict(lambda: ([], []))
+    walls_of: dict[Key, Walls] = defaultdict(lambda: ([], []))
     for outcome in duels:
         for side, job in (("a", outcome.duel.a), ("b", outcome.duel.b)):
             where = job.name, job.dataset.name
             for phase, wall in _first(outcome, side):
-                found[*where, phase][0].append(wall)
+                walls_of[*where, phase][0].append(wall)
             for block in outcome.blocks:
                 walls = [sample.wall for sample in getattr(block, side)]
-                found[*where, block.phase][1].extend(walls)
-    return {key: walls for key, walls in found.items() if all(walls)}
+                walls_of[*where, block.phase][1].extend(walls)
+    return {key: walls for key, walls in walls_of.items() if all(walls)}
 
 
 def _first(outcome: DuelOutcome, side: str) -> Iterator[tuple[str, float]]:
@@ -69,7 +67,7 @@ def _row(key: Key, first: list[float], later: list[float]) -> Row:
     cold, warm = statistics.median(first), statistics.median(later)
     share = cold / warm if warm > 0 else None
     return [
-        Cell([Code(short(algorithm))], algorithm),
+        Cell.named(algorithm),
         short(dataset),
         PHASE_NAMES.get(phase, short(phase)),
         Cell.of(cold, seconds, note=plural(len(first), "time")),

@@ -4,81 +4,80 @@ from __future__ import annotations
 
 from harness.analysis.compare import RunComparison, Seconds
 from reports.blocks.blocks import Block, Details, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.printed import RATIO_NOTE, RAW, by_verdict, comparison_sentence
 from reports.text.commands import command
 from reports.text.format import bounds, digits, ratio, seconds, short, signed
-from reports.text.inline import Badge, Code
+from reports.text.inline import Badge
 from reports.words.verdict_words import PHASE_NAMES, accuracy_badge, rung_badge, word_badge
 
 ORDER = {"worse": 0, "better": 1, "inconclusive": 2, "equivalent": 3}
 PHASES = ("fit", "predict")
 
 
-def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Block]:
+def comparison_blocks(comparison: RunComparison, prefix: str = "changes") -> list[Block]:
     """Return blocks with the changes between two runs; file names begin with ``prefix``."""
-    blocks: list[Block] = [Paragraph(comparison_sentence(found))]
-    if found.changes:
-        blocks.append(_scores(found, prefix))
-    if found.ratios:
-        blocks += [_ratios(found, prefix), Paragraph(RATIO_NOTE, role="note")]
-    if found.rungs:
-        blocks.append(_rungs(found, prefix))
-    if found.turns:
-        blocks.append(_turns(found, prefix))
-    if raw := [s for s in found.seconds if s.remeasured and s.phase in PHASES]:
+    blocks: list[Block] = [Paragraph(comparison_sentence(comparison))]
+    if comparison.changes:
+        blocks.append(_scores(comparison, prefix))
+    if comparison.ratios:
+        blocks += [_ratios(comparison, prefix), Paragraph(RATIO_NOTE, role="note")]
+    if comparison.rungs:
+        blocks.append(_rungs(comparison, prefix))
+    if comparison.turns:
+        blocks.append(_turns(comparison, prefix))
+    if raw := [s for s in comparison.seconds if s.remeasured and s.phase in PHASES]:
         seconds_blocks = [Paragraph(RAW), _seconds(raw, prefix)]
         blocks.append(Details("Raw seconds of both runs", seconds_blocks))
-    ids = (str(run.get("id", "")) for run in (found.old, found.new))
-    if compare_command := command(found.new, "compare", *ids):
+    ids = (str(run.get("id", "")) for run in (comparison.old, comparison.new))
+    if compare_command := command(comparison.new, "compare", *ids):
         blocks.append(Verbatim(compare_command, "Command that compares them"))
     return blocks
 
 
-def _ratios(found: RunComparison, prefix: str) -> Table:
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), Column("Now")]
-    columns += [Column(t, numeric=True, unit="ratio") for t in ("Before", "Now")]
+def _ratios(comparison: RunComparison, prefix: str) -> Table:
+    columns = [
+        *texts("Algorithm", "Dataset", "Phase", "Now"),
+        *numeric("Before", "Now", unit="ratio"),
+    ]
     rows: list[Row] = [
         [
-            Cell([Code(short(r.algorithm))], r.algorithm, f"against {short(r.reference)}"),
+            Cell.named(r.algorithm, f"against {short(r.reference)}"),
             short(r.dataset),
             PHASE_NAMES.get(r.phase, short(r.phase)),
             Cell([word_badge(r.verdict)], r.verdict),
             *(Cell.of(i.value, ratio, note=bounds(i.low, i.high)) for i in (r.old, r.new)),
         ]
-        for r in by_verdict(found.ratios)
+        for r in by_verdict(comparison.ratios)
     ]
     return Table(columns, rows, "Ratios of the duels of both runs", f"{prefix}-ratios")
 
 
-def _rungs(found: RunComparison, prefix: str) -> Table:
-    columns = [Column(t) for t in ("Algorithm", "Dataset", "Mode", "Before", "Now")]
+def _rungs(comparison: RunComparison, prefix: str) -> Table:
+    columns = texts("Algorithm", "Dataset", "Mode", "Before", "Now")
     rows: list[Row] = [
         [
-            Cell([Code(short(r.algorithm))], r.algorithm, f"against {short(r.reference)}"),
+            Cell.named(r.algorithm, f"against {short(r.reference)}"),
             short(r.dataset),
             short(r.mode) or "default",
             Cell([rung_badge(r.old)], r.old),
             Cell([rung_badge(r.new)], r.new, "" if r.old == r.new else "differs from before"),
         ]
-        for r in sorted(found.rungs, key=lambda r: r.old == r.new)
+        for r in sorted(comparison.rungs, key=lambda r: r.old == r.new)
     ]
     return Table(columns, rows, "Parity level of each pair", f"{prefix}-rungs")
 
 
-def _scores(found: RunComparison, prefix: str) -> Table:
+def _scores(comparison: RunComparison, prefix: str) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Now"),
-        Column("Change", numeric=True),
-        Column("Smallest change that counts", numeric=True),
+        *texts("Algorithm", "Dataset", "Now"),
+        *numeric("Change", "Smallest change that counts"),
         Column("Metric"),
         Column("Notes", wide=True),
     ]
     rows: list[Row] = [
         [
-            Cell([Code(short(c.algorithm))], c.algorithm),
+            Cell.named(c.algorithm),
             short(c.dataset),
             Cell([accuracy_badge(c.verdict)], c.verdict),
             Cell.of(c.difference.value, signed, note=bounds(c.difference.low, c.difference.high)),
@@ -86,33 +85,32 @@ def _scores(found: RunComparison, prefix: str) -> Table:
             short(c.metric),
             "; ".join(short(text, 200) for text in (c.advice, *c.notes) if text),
         ]
-        for c in sorted(found.changes, key=lambda c: ORDER.get(c.verdict, 2))
+        for c in sorted(comparison.changes, key=lambda c: ORDER.get(c.verdict, 2))
     ]
     return Table(columns, rows, "Change of each score; above 0 it is better now", prefix)
 
 
-def _turns(found: RunComparison, prefix: str) -> Table:
-    columns = [Column(t) for t in ("Algorithm", "Dataset", "Split", "Before", "Now")]
+def _turns(comparison: RunComparison, prefix: str) -> Table:
+    columns = texts("Algorithm", "Dataset", "Split", "Before", "Now")
     rows: list[Row] = [
         [
-            Cell([Code(short(t.algorithm))], t.algorithm),
+            Cell.named(t.algorithm),
             short(t.dataset),
             short(t.split),
             t.old.replace("_", " "),
             Cell([Badge(t.new.replace("_", " "), "good" if t.new == "done" else "bad")], t.new),
         ]
-        for t in found.turns
+        for t in comparison.turns
     ]
     return Table(columns, rows, "Trials whose outcome changed", f"{prefix}-endings")
 
 
 def _seconds(raw: list[Seconds], prefix: str) -> Table:
-    numbers = [Column(t, numeric=True, unit="s") for t in ("Before", "Now")]
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), *numbers]
-    columns.append(Column("Now / before", numeric=True))
+    numbers = numeric("Before", "Now", unit="s")
+    columns = [*texts("Algorithm", "Dataset", "Phase"), *numbers, *numeric("Now / before")]
     rows: list[Row] = [
         [
-            Cell([Code(short(s.algorithm))], s.algorithm),
+            Cell.named(s.algorithm),
             short(s.dataset),
             PHASE_NAMES.get(s.phase, short(s.phase)),
             Cell.of(s.old, seconds),

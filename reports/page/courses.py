@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from harness.analysis.series import NoAsvError, Point, find_steps
+from harness.analysis.trends import RunPoint
 from reports.blocks.blocks import Figure, Key
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, brief_ratio, linear, logarithmic
 from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
@@ -17,9 +17,6 @@ from reports.page.run_tables import levels_of
 from reports.text.format import plural, ratio, short, signed
 from reports.text.inline import Code
 from reports.words.verdict_words import training_phase
-
-if TYPE_CHECKING:
-    from harness.analysis.trends import RunPoint
 
 MOST = 24  # panels of one chart
 STEADY = 1e-9  # relative change of a score below which it is rounding
@@ -92,9 +89,9 @@ def steps_of(line: Line) -> dict[int, float]:
     """
     if len(line) < FEWEST:
         return {}
-    found = [Point("", "", value) for _, value in line]
+    points = [Point("", "", value) for _, value in line]
     with contextlib.suppress(NoAsvError):
-        return {step.index: step.share for step in find_steps(found)}
+        return {step.index: step.share for step in find_steps(points)}
     return {}
 
 
@@ -133,8 +130,11 @@ def _figure(
                 marks += [Dots(rings, "amber", radius=7, opacity=0.4)] if rings else []
                 marks += [Lines([line], colour, 1.5, dash), Dots(line, colour, shape, 3)]
         panels.append(Panel(x, y, marks, what, 220, 110))
-    columns = [Column("What"), Column("Dataset"), Column("Run"), Column(title, numeric=True)]
-    columns.append(Column("Step", numeric=True, unit="share of the level before"))
+    columns = [
+        *texts("What", "Dataset", "Run"),
+        Column(title, numeric=True),
+        *numeric("Step", unit="share of the level before"),
+    ]
     rows: list[Row] = []
     for what, by in lines.items():
         for dataset, line in by.items():

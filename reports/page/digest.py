@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from harness.analysis.gates import decide_gates, gates_of
+from harness.analysis.gates import Decision, decide_gates, gates_of
 from harness.analysis.recommendation import answer_text, answers_of, to_data
+from harness.analysis.run_view import RunView, Speed
 from harness.core.model import JSON, to_json
 from harness.core.units import strict
 from reports.page.page import Page, Pair
@@ -22,12 +24,6 @@ from reports.words.verdict_words import (
     speed_word,
     training_phase,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from harness.analysis.gates import Decision
-    from harness.analysis.run_view import RunView, Speed
 
 # Characters that Markdown sites read as markup, a mention or the edge of a table cell.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~@&$]|:(?=//))")
@@ -87,8 +83,8 @@ def _ratios(speeds: list[Speed]) -> str:
     if not speeds:
         return ""
     if len(speeds) == 1:
-        found = speeds[0].ratio
-        return f"{ratio(found.value)} {bounds(found.low, found.high)}"
+        interval = speeds[0].ratio
+        return f"{ratio(interval.value)} {bounds(interval.low, interval.high)}"
     return span([s.ratio.value for s in speeds])
 
 
@@ -127,8 +123,8 @@ def verdicts_json(view: RunView) -> JSON:
     judged["gates"] = decisions_json(decide_gates(gates_of(view.run["config"]), view))
     judged["answers"] = to_data(answers_of(view))
     judged["budget"] = dict(view.budget)
-    found: JSON = strict({"run": run, **judged, "speed": speeds, "failures": failures})
-    return found
+    document: JSON = strict({"run": run, **judged, "speed": speeds, "failures": failures})
+    return document
 
 
 def decisions_json(decisions: Iterable[Decision]) -> list[JSON]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from harness.core.model import Severity
+from harness.core.model import Finding, Severity
 from reports.blocks.blocks import Callout, Items, Paragraph
+from reports.page.page import Page
 from reports.text.format import plural, short
 from reports.text.inline import Code, Words
-
-if TYPE_CHECKING:
-    from harness.core.model import Finding
-    from reports.page.page import Page
 
 SHOWN = 8  # findings on the first screen; problems come first
 LONGEST = 400  # characters of a sentence
@@ -21,15 +16,15 @@ _TONES = {Severity.PROBLEM: "bad", Severity.WARNING: "unsure", Severity.NOTE: ""
 
 def findings_block(page: Page) -> Callout | None:
     """Return the findings of a run, the most severe first; None if there are none."""
-    found = sorted(page.view.findings, key=lambda finding: _ORDER[finding.severity])
-    if not found:
+    findings = sorted(page.view.findings, key=lambda finding: _ORDER[finding.severity])
+    if not findings:
         return None
-    lines: list[Words] = [_line(finding) for finding in found[:SHOWN]]
-    if len(found) > SHOWN:
-        lines.append(f"… and {plural(len(found) - SHOWN, 'further finding')}")
-    pages = sorted({finding.page.partition("#")[0] for finding in found})
+    lines: list[Words] = [_line(finding) for finding in findings[:SHOWN]]
+    if len(findings) > SHOWN:
+        lines.append(f"… and {plural(len(findings) - SHOWN, 'further finding')}")
+    pages = sorted({finding.page.partition("#")[0] for finding in findings})
     where = Paragraph(f"{', '.join(pages)} explains each code.", role="note")
-    return Callout("What the checks found", [Items(lines), where], _TONES[found[0].severity])
+    return Callout("What the checks found", [Items(lines), where], _TONES[findings[0].severity])
 
 
 def _line(finding: Finding) -> Words:

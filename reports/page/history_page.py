@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.analysis.series import Series, Step
 from reports.blocks.blocks import Block, Figure, Fragment, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
 from reports.charts.axes import Axis, linear
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.page.build import Shown, page_of, write_page
 from reports.page.render import Renderer
 from reports.text.format import digits, plural, short, signed
-from reports.text.inline import Code
-
-if TYPE_CHECKING:
-    from harness.analysis.series import Series, Step
 
 MOST = 30  # panels of one algorithm
 TICKS = 4
@@ -45,25 +41,21 @@ def build_history(series: Sequence[Series], notes: Sequence[str]) -> str:
 
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
-    """Write a history atomically: the path holds the old or the new file.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+    """Write a history atomically: the path holds the old or the new file."""
     write_page(build_history(series, notes), path)
 
 
 def _steps(series: Sequence[Series], notes: Sequence[str]) -> Fragment:
-    columns = [Column("Algorithm"), Column("Dataset"), Column("What"), Column("Commit")]
-    columns += [Column(name, numeric=True) for name in ("Before", "After", "Change")]
+    columns = [
+        *texts("Algorithm", "Dataset", "What", "Commit"),
+        *numeric("Before", "After", "Change"),
+    ]
     rows: list[Row] = [
         [
-            Cell([Code(short(one.algorithm))], one.algorithm),
+            Cell.named(one.algorithm),
             short(one.dataset),
             f"{short(one.measure)} ({short(one.unit)})",
-            Cell([Code(short(one.points[step.index].commit))], one.points[step.index].commit),
+            Cell.named(one.points[step.index].commit),
             Cell.of(step.before, digits),
             Cell.of(step.after, digits),
             _change(step),
@@ -87,11 +79,11 @@ def _change(step: Step) -> Cell:
 
 def _drawn(name: str, series: Sequence[Series]) -> Fragment:
     panels = [_panel(one) for one in series[:MOST]]
-    columns = [Column("What"), Column("Commit"), Column("Measured"), Column("Value", numeric=True)]
+    columns = [*texts("What", "Commit", "Measured"), *numeric("Value")]
     rows: list[Row] = [
         [
             f"{short(one.dataset)} {short(one.measure)} ({short(one.unit)}), {short(one.source)}",
-            Cell([Code(short(point.commit))], point.commit),
+            Cell.named(point.commit),
             short(point.when[:16]),
             Cell.of(point.value, digits),
         ]

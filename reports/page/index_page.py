@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.compare import RunComparison
+from harness.analysis.trends import RunPoint
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph
 from reports.blocks.blocks import Panel as Part
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
 from reports.page.build import Shown, page_of, write_page
 from reports.page.comparison_blocks import comparison_blocks
 from reports.page.courses import NOTE, score_figure, speed_figure
@@ -20,10 +22,6 @@ from reports.text.format import count, moment, plural, ratio, short
 from reports.text.inline import Code, Inline, Report, SitePage
 from reports.text.means import geometric_mean
 from reports.words.verdict_words import speed_tally, training_phase
-
-if TYPE_CHECKING:
-    from harness.analysis.compare import RunComparison
-    from harness.analysis.trends import RunPoint
 
 HISTORY = (
     SitePage("Losses and times over commits", "history.html"),
@@ -84,13 +82,7 @@ def write_index(
     *,
     history: bool = False,
 ) -> None:
-    """Write the index atomically: the path holds the old or the new file.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+    """Write the index atomically: the path holds the old or the new file."""
     write_page(build_index(points, reports, older, newest, history=history), path)
 
 
@@ -104,14 +96,8 @@ def _runs(
     if not points:
         return Fragment([Paragraph("There are no runs yet; `harness run` makes one.")])
     columns = [
-        Column("Run"),
-        Column("Experiment"),
-        Column("Started"),
-        Column("Status"),
-        Column("Revision"),
-        Column("Trials", numeric=True),
-        Column("Failed", numeric=True),
-        Column("Training, ours to reference", numeric=True),
+        *texts("Run", "Experiment", "Started", "Status", "Revision"),
+        *numeric("Trials", "Failed", "Training, ours to reference"),
     ]
     rows: list[Row] = [_run(point, reports) for point in reversed(points)]
     blocks: list[Block] = [Paragraph(HISTORY)] if history else []
@@ -153,13 +139,13 @@ def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
     if not newest:
         return []
     parts: list[Block] = []
-    for found in newest:
-        name, old, new = str(found.new.get("name", "")), found.old, found.new
+    for comparison in newest:
+        name, old, new = str(comparison.new.get("name", "")), comparison.old, comparison.new
         heading = f"{short(name)}: {short(new.get('id', ''))} against {short(old.get('id', ''))}"
         parts.append(
             Part(
                 heading,
-                comparison_blocks(found, f"newest-{name}"),
+                comparison_blocks(comparison, f"newest-{name}"),
                 f"newest-{name}",
                 folded=len(newest) > 2,
             )
@@ -185,5 +171,5 @@ def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
             trends.append(Part(short(name), drawn, f"trends-{name}"))
         tables = [scores_table(same, f"scores-{name}", compare=True), *other_tables(same, name)]
         pick.append(Part(short(name), tables, f"scores-{name}"))
-    found = [("trends", "Trends", Fragment(trends))] if len(trends) > 1 else []
-    return [*found, ("compare", "Compare two runs", Fragment(pick))]
+    sections = [("trends", "Trends", Fragment(trends))] if len(trends) > 1 else []
+    return [*sections, ("compare", "Compare two runs", Fragment(pick))]

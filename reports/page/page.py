@@ -9,17 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.run_view import Accuracy, Cell, RunView, Speed
 from harness.analysis.verdicts import MARGIN
-from harness.core.model import FAILURES, Status
+from harness.core.model import FAILURES, DuelOutcome, Outcome, Status
 from reports.text.commands import command, duels_again, run_again
 from reports.text.format import short, slug
 from reports.text.means import mean
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import Accuracy, Cell, RunView, Speed
-    from harness.core.model import DuelOutcome, Outcome
 
 PHASES = ("import", "compile", "load", "preparation", "native", "fit", "predict", "predict_one")
 
@@ -51,8 +48,8 @@ class Page:
     @property
     def experiment(self) -> Mapping[str, Any]:
         """The resolved experiment."""
-        found = self.view.run.get("config") or {}
-        return found.get("experiment", found) if isinstance(found, Mapping) else {}
+        config = self.view.run.get("config") or {}
+        return config.get("experiment", config) if isinstance(config, Mapping) else {}
 
     @property
     def own_files(self) -> list[str]:
@@ -87,10 +84,10 @@ class Page:
 
     @cached_property
     def _params(self) -> dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]]:
-        found: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]] = defaultdict(dict)
+        sets: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]] = defaultdict(dict)
         for cell in self.view.cells:
-            found[cell.algorithm, cell.tracks][canonical(cell.params)] = cell.params
-        return found
+            sets[cell.algorithm, cell.tracks][canonical(cell.params)] = cell.params
+        return sets
 
     def variant(self, algorithm: str, params: Mapping[str, Any]) -> str:
         """Return the params that distinguish a set from others of its algorithm: "max_bin=15"."""
@@ -103,12 +100,12 @@ class Page:
     @cached_property
     def by_dataset(self) -> dict[str, list[tuple[str, Cell]]]:
         """(name, cell) for each dataset, sorted by mean primary metric, best first."""
-        found: dict[str, list[tuple[str, Cell]]] = defaultdict(list)
+        cells_of: dict[str, list[tuple[str, Cell]]] = defaultdict(list)
         for position, cell in enumerate(self.view.cells):
-            found[cell.dataset].append((self.names[position], cell))
-        for cells in found.values():
+            cells_of[cell.dataset].append((self.names[position], cell))
+        for cells in cells_of.values():
             cells.sort(key=lambda named: (self.badness(named[1]), named[0]))
-        return dict(found)
+        return dict(cells_of)
 
     def metric(self, cell: Cell) -> str:
         """Return the name of the metric of this cell's verdicts."""
@@ -121,10 +118,10 @@ class Page:
     @cached_property
     def _judged(self) -> dict[str, set[str]]:
         """Dataset → metrics of its verdicts."""
-        found: dict[str, set[str]] = defaultdict(set)
+        metrics: dict[str, set[str]] = defaultdict(set)
         for verdict in self.view.accuracy:
-            found[verdict.dataset].add(verdict.metric)
-        return found
+            metrics[verdict.dataset].add(verdict.metric)
+        return metrics
 
     def lower_is_better(self, metric: str) -> bool:
         """Whether a smaller value of a metric is better."""
@@ -154,10 +151,10 @@ class Page:
     @cached_property
     def _scored_on(self) -> dict[str, set[tuple[str, int]]]:
         """Dataset → the splits and seeds on which any cell has its primary metric."""
-        found: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        splits: dict[str, set[tuple[str, int]]] = defaultdict(set)
         for cell in self.view.cells:
-            found[cell.dataset] |= self.scored(cell)
-        return found
+            splits[cell.dataset] |= self.scored(cell)
+        return splits
 
     def is_reference(self, algorithm: str) -> bool:
         """Whether an algorithm comes from another library."""
@@ -203,26 +200,26 @@ class Page:
 
     def losses(self, datasets: Iterable[str]) -> dict[str, dict[str, float]]:
         """Return name → dataset → mean primary metric, with the sign for smaller is better."""
-        found: dict[str, dict[str, float]] = defaultdict(dict)
+        losses: dict[str, dict[str, float]] = defaultdict(dict)
         for dataset in datasets:
             for name, cell in self.by_dataset[dataset]:
-                mine = found[name]
+                mine = losses[name]
                 if math.isfinite(loss := self.badness(cell)):
                     mine[dataset] = loss
-        return found
+        return losses
 
     # -------------------------------------------------------------- pairs
 
     @cached_property
     def pairs(self) -> list[Pair]:
         """Every pair with a verdict or a duel; A/A duels are left out."""
-        found: dict[Pair, None] = {}
+        pairs: dict[Pair, None] = {}
         for verdict in self.view.accuracy:
-            found[Pair(verdict.algorithm, verdict.reference)] = None
+            pairs[Pair(verdict.algorithm, verdict.reference)] = None
         for speed in self.view.speed:
             if speed.algorithm != speed.reference or len(set(speed.environments)) > 1:
-                found[Pair(speed.algorithm, speed.reference)] = None
-        return list(found)
+                pairs[Pair(speed.algorithm, speed.reference)] = None
+        return list(pairs)
 
     @cached_property
     def _accuracy(self) -> dict[Pair, list[Accuracy]]:
@@ -238,8 +235,8 @@ class Page:
 
     def speed(self, pair: Pair, phase: str = "", *, pooled: bool = False) -> list[Speed]:
         """Return a pair's speeds on each dataset, or those pooled over datasets."""
-        found = [s for s in self._speed.get(pair, []) if (s.dataset == "") is pooled]
-        return [s for s in found if phase in ("", s.phase)]
+        speeds = [s for s in self._speed.get(pair, []) if (s.dataset == "") is pooled]
+        return [s for s in speeds if phase in ("", s.phase)]
 
     # -------------------------------------------------------------- anchors and commands
 
@@ -258,9 +255,7 @@ class Page:
         files and plugins are those stored with the run.
         """
         return run_again(
-            self.view.run,
-            _part(algorithms, self._known[0]),
-            _part(datasets, self._known[1]),
+            self.view.run, _part(algorithms, self._known[0]), _part(datasets, self._known[1])
         )
 
     @cached_property
@@ -301,7 +296,7 @@ def _part(chosen: Iterable[str], known: set[str]) -> list[str]:
 
 
 def _by_pair(records: Iterable[Any]) -> dict[Pair, list[Any]]:
-    found: dict[Pair, list[Any]] = defaultdict(list)
+    by_pair: dict[Pair, list[Any]] = defaultdict(list)
     for record in records:
-        found[Pair(record.algorithm, record.reference)].append(record)
-    return found
+        by_pair[Pair(record.algorithm, record.reference)].append(record)
+    return by_pair

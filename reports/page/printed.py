@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from harness.analysis.compare import RunComparison
+from harness.analysis.compare_duels import RatioChange
+from harness.analysis.gates import Decision
+from harness.analysis.run_view import Accuracy, Interval
 from harness.core.model import JSON, to_json
 from harness.core.units import strict
 from reports.page.digest import decisions_json, escaped
 from reports.text.format import bounds, digits, listing, plural, ratio, seconds, short, signed
 from reports.words.claim_words import gate_sentence
 from reports.words.verdict_words import accuracy_badge, speed_symbol
-
-if TYPE_CHECKING:
-    from harness.analysis.compare import RunComparison
-    from harness.analysis.compare_duels import RatioChange
-    from harness.analysis.gates import Decision
-    from harness.analysis.run_view import Accuracy, Interval
 
 Rows = list[list[str]]
 SYMBOLS = {"pass": "✓", "fail": "✕", "undecided": "?"}
@@ -89,8 +86,8 @@ def _measured(decision: Decision) -> str:
     if decision.measured is None:
         return ""
     if decision.gate.kind == "accuracy":
-        found = decision.measured
-        return _interval(found, signed(100 * found.value) + " %", 100)
+        measured = decision.measured
+        return _interval(measured, signed(100 * measured.value) + " %", 100)
     return _interval(decision.measured, ratio(decision.measured.value))
 
 
@@ -106,23 +103,16 @@ def gates_markdown(decisions: Sequence[Decision], run: str) -> str:
     return f"{title}\n\n{markdown_table(GATE_HEADER, gate_rows(decisions))}\n"
 
 
-def gates_table(
-    decisions: Sequence[Decision],
-) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+def gates_table(decisions: Sequence[Decision]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Return header and rows of decided gates."""
     return GATE_HEADER, gate_rows(decisions)
-
-
-def gates_sentence(decisions: Sequence[Decision]) -> str:
-    """Return the numbers of gates that hold, fail and are undecided."""
-    return gate_sentence(decisions)
 
 
 def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
     """Return gates as strict JSON; each gate's own keys under ``gate``."""
     gates = decisions_json(decisions)
-    found: JSON = strict({"run": run, "state": state, "decisions": gates})
-    return found
+    document: JSON = strict({"run": run, "state": state, "decisions": gates})
+    return document
 
 
 # ------------------------------------------------------------------ compare
@@ -145,8 +135,8 @@ def change_rows(changes: Iterable[Accuracy]) -> Rows:
     ]
 
 
-def seconds_rows(comparison: RunComparison, phases: Sequence[str] = ("fit", "predict")) -> Rows:
-    """Return one row of times for each remeasured phase, without a verdict."""
+def seconds_rows(comparison: RunComparison) -> Rows:
+    """Return one row of fit and of predict times for each remeasured cell, without a verdict."""
     return [
         [
             short(s.algorithm),
@@ -157,7 +147,7 @@ def seconds_rows(comparison: RunComparison, phases: Sequence[str] = ("fit", "pre
             ratio(s.new / s.old) if s.old > 0 else "",
         ]
         for s in comparison.seconds
-        if s.remeasured and s.phase in phases
+        if s.remeasured and s.phase in ("fit", "predict")
     ]
 
 
@@ -247,19 +237,17 @@ def comparison_json(comparison: RunComparison) -> JSON:
     }
     fields = {k: v for k, v in to_json(comparison).items() if k not in ("seconds", *runs)}
     raw = {"seconds_not_interleaved": to_json(comparison.seconds)}
-    found: JSON = strict({**runs, **fields, **raw})
-    return found
+    document: JSON = strict({**runs, **fields, **raw})
+    return document
 
 
-def comparison_tables(
-    comparison: RunComparison,
-) -> list[tuple[str, tuple[Sequence[str], Rows]]]:
+def comparison_tables(comparison: RunComparison) -> list[tuple[str, tuple[Sequence[str], Rows]]]:
     """Return title, header and rows of each table: scores, levels, ratios, outcomes, seconds."""
-    found = [
+    tables = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),
         ("another parity level", (RUNG_HEADER, rung_rows(comparison))),
         (RATIO_NOTE, (RATIO_HEADER, ratio_rows(comparison))),
         ("another outcome", (TURN_HEADER, turn_rows(comparison))),
         (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
     ]
-    return [(title, table) for title, table in found if table[1]]
+    return [(title, table) for title, table in tables if table[1]]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from harness.analysis.run_view import Parity
 from harness.core.model import FAILURES
 from reports.page.page import Page
 from reports.text.format import few, plural, short
 from reports.text.inline import Code, Link, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.analysis.run_view import Parity
 
 SHOWN = 5  # reasons, and unusable plugins
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from harness.analysis.across import friedman, nemenyi_distance
 from harness.analysis.all_pairs import Field, field_of, gaps_of
+from harness.analysis.compare import RunComparison
 from reports.blocks.blocks import Tile, Tiles
 from reports.page.page import Page
 from reports.page.verdict_matrix import misses, same_trees
 from reports.text.format import digits, few, loss, plural, short
 from reports.words.verdict_words import speed_word, training_phase
-
-if TYPE_CHECKING:
-    from harness.analysis.compare import RunComparison
 
 BEST = "Which algorithm is best?"
 RIGHT = "Is our implementation right?"
@@ -119,10 +115,10 @@ def _since(previous: RunComparison) -> Tile:
     if not previous.ratios:
         note = f"no duel is in both runs ({run})"
         return Tile(SLOWER, "Not timed twice", note, href="#changes")
-    found = [f"{r.algorithm} on {r.dataset}, {r.phase}" for r in previous.ratios
+    slower = [f"{r.algorithm} on {r.dataset}, {r.phase}" for r in previous.ratios
              if r.verdict == "slower"]  # fmt: skip
     compared = plural(len(previous.ratios), "ratio")
-    if not found:
+    if not slower:
         return Tile(SLOWER, "Nothing", f"of {compared} of duels {run}", href="#changes")
-    value = f"{len(found)} of {compared}"
-    return Tile(SLOWER, value, f"{few(found, 2)} ({run})", "bad", "#changes")
+    value = f"{len(slower)} of {compared}"
+    return Tile(SLOWER, value, f"{few(slower, 2)} ({run})", "bad", "#changes")

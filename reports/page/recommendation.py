@@ -31,15 +31,15 @@ def shares_behind(field: Field) -> np.ndarray:
     The gap comes from verdicts; without them the worst loss replaces the constant model's.
     """
     above = field.losses - field.losses.min(axis=1, keepdims=True)
-    found: np.ndarray = (above / gaps(field)[:, None]).mean(axis=0)
-    return found - found.min()
+    shares: np.ndarray = (above / gaps(field)[:, None]).mean(axis=0)
+    return shares - shares.min()
 
 
 def gaps(field: Field) -> np.ndarray:
     """Return the gap of each dataset, or the range of its losses if the gap is unknown."""
     spread = np.ptp(field.losses, axis=1)
-    found: np.ndarray = np.where(field.gaps > 0, field.gaps, np.where(spread > 0, spread, 1.0))
-    return found
+    known: np.ndarray = np.where(field.gaps > 0, field.gaps, np.where(spread > 0, spread, 1.0))
+    return known
 
 
 def training_seconds(page: Page, name: str, datasets: Sequence[str]) -> float:

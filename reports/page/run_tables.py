@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from reports.blocks.tables import Cell, Column, Row, Table
+from harness.analysis.trends import Level, RunPoint
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
 from reports.text.format import DASH, count, loss, ratio, short
-from reports.text.inline import Code
 from reports.words.claim_words import mode_of
 from reports.words.verdict_words import PHASE_NAMES
-
-if TYPE_CHECKING:
-    from harness.analysis.trends import Level, RunPoint
 
 LevelKey = tuple[str, str, str, str]  # algorithm, params, preparation, dataset
 
 
 def levels_of(points: Sequence[RunPoint]) -> dict[LevelKey, dict[int, Level]]:
     """Return each measured value by run position."""
-    found: dict[LevelKey, dict[int, Level]] = {}
+    by_key: dict[LevelKey, dict[int, Level]] = {}
     for i, point in enumerate(points):
         for level in point.levels:
-            found.setdefault(level.key, {})[i] = level
-    return found
+            by_key.setdefault(level.key, {})[i] = level
+    return by_key
 
 
 def scores_table(points: Sequence[RunPoint], name: str, *, compare: bool = False) -> Table:
@@ -36,7 +32,7 @@ def scores_table(points: Sequence[RunPoint], name: str, *, compare: bool = False
         metric = next(iter(by_run.values())).metric
         note = short(params, 60) if (algorithm, dataset) in several else ""
         scores = [by_run[i].score if i in by_run else math.nan for i in range(len(points))]
-        named = [Cell([Code(short(algorithm))], algorithm, note), short(dataset), short(metric)]
+        named = [Cell.named(algorithm, note), short(dataset), short(metric)]
         rows.append([*named, *(Cell.of(score, loss) for score in scores)])
     heads = ("Algorithm", "Dataset", "Metric")
     return _table(points, heads, rows, "Mean score of each run", name, compare=compare)
@@ -51,7 +47,7 @@ def _table(
     *,
     compare: bool,
 ) -> Table:
-    columns = [*map(Column, heads), *(Column(short(point.id), numeric=True) for point in points)]
+    columns = [*texts(*heads), *numeric(*(short(point.id) for point in points))]
     return Table(columns, rows, caption, name, compare=compare)
 
 
@@ -62,20 +58,20 @@ def other_tables(points: Sequence[RunPoint], name: str) -> list[Table]:
 
 
 def _ratios(points: Sequence[RunPoint], name: str) -> Table:
-    found: dict[tuple[str, ...], dict[int, float]] = {}
+    ratios: dict[tuple[str, ...], dict[int, float]] = {}
     for i, point in enumerate(points):
         for s in point.speeds:
             if s.algorithm != s.reference:
                 place = (s.algorithm, s.reference, s.dataset, s.phase, s.subject)
-                found.setdefault(place, {})[i] = s.ratio.value
+                ratios.setdefault(place, {})[i] = s.ratio.value
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm, f"against {short(reference)}"),
+            Cell.named(algorithm, f"against {short(reference)}"),
             short(dataset),
             PHASE_NAMES.get(phase, short(phase)),
             *(Cell.of(by_run.get(i, math.nan), ratio) for i in range(len(points))),
         ]
-        for (algorithm, reference, dataset, phase, _), by_run in found.items()
+        for (algorithm, reference, dataset, phase, _), by_run in ratios.items()
     ]
     caption = "Ratios of the duels of each run: time of the reference over ours"
     heads = ("Algorithm", "Dataset", "Phase")
@@ -83,18 +79,18 @@ def _ratios(points: Sequence[RunPoint], name: str) -> Table:
 
 
 def _failures(points: Sequence[RunPoint], name: str) -> Table:
-    found: dict[tuple[str, str], dict[int, int]] = {}
+    failures: dict[tuple[str, str], dict[int, int]] = {}
     for (algorithm, _, _, dataset), by_run in levels_of(points).items():
         for i, level in by_run.items():
-            counts = found.setdefault((algorithm, dataset), {})
+            counts = failures.setdefault((algorithm, dataset), {})
             counts[i] = counts.get(i, 0) + level.failed
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm),
+            Cell.named(algorithm),
             short(dataset),
             *(Cell.of(counts.get(i), count) for i in range(len(points))),
         ]
-        for (algorithm, dataset), counts in found.items()
+        for (algorithm, dataset), counts in failures.items()
         if any(counts.values())
     ]
     caption = "Failed trials of each run"
@@ -103,19 +99,19 @@ def _failures(points: Sequence[RunPoint], name: str) -> Table:
 
 
 def _rungs(points: Sequence[RunPoint], name: str) -> Table:
-    found: dict[tuple[str, ...], dict[int, str]] = {}
+    rungs: dict[tuple[str, ...], dict[int, str]] = {}
     for i, point in enumerate(points):
         for p in point.parity:
             place = (p.algorithm, p.reference, p.dataset, mode_of(p))
-            found.setdefault(place, {})[i] = p.rung or "none"
+            rungs.setdefault(place, {})[i] = p.rung or "none"
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm, f"against {short(reference)}"),
+            Cell.named(algorithm, f"against {short(reference)}"),
             short(dataset),
             short(mode) or "default",
             *(Cell(by_run.get(i, DASH), by_run.get(i, "")) for i in range(len(points))),
         ]
-        for (algorithm, reference, dataset, mode), by_run in found.items()
+        for (algorithm, reference, dataset, mode), by_run in rungs.items()
     ]
     caption = "Parity level of each pair in each run"
     heads = ("Algorithm", "Dataset", "Mode")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from harness.analysis.run_view import Accuracy, Speed
 from reports.page.page import Page
 from reports.text.format import few, listing, short
 from reports.text.means import geometric_mean
@@ -15,9 +15,6 @@ from reports.words.verdict_words import (
     times_as_fast,
     training_phase,
 )
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import Accuracy, Speed
 
 
 def accuracy_sentences(page: Page) -> list[str]:

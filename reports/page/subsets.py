@@ -32,14 +32,14 @@ def dataset_subsets(page: Page) -> dict[str, list[str]]:
     A subset that holds all datasets is left out, and so is a dataset's unknown property.
     """
     every = list(page.by_dataset)
-    found: dict[str, list[str]] = {title: [] for title in TITLES}
+    subsets: dict[str, list[str]] = {title: [] for title in TITLES}
     for dataset in every:
         facts = page.view.datasets.get(dataset, {})
         task = page.by_dataset[dataset][0][1].task
         for title in (f"task: {task}", _size(facts), _categories(facts)):
-            if title in found:
-                found[title].append(dataset)
-    kept = {t: part for t, part in found.items() if FEWEST <= len(part) < len(every)}
+            if title in subsets:
+                subsets[title].append(dataset)
+    kept = {t: part for t, part in subsets.items() if FEWEST <= len(part) < len(every)}
     return {ALL: every, **kept}
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from harness.analysis.verdict_counts import VERDICTS, count_verdicts
-from reports.blocks.tables import Cell, Column, Row, Table
+from harness.analysis.run_view import Accuracy
+from harness.analysis.verdict_counts import VERDICTS, VerdictCounts, count_verdicts
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.page.page import Page, Pair
 from reports.text.format import count, few, plural, short
-from reports.text.inline import Code
 from reports.text.rerun_commands import pairs_again
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from harness.analysis.run_view import Accuracy
-    from harness.analysis.verdict_counts import VerdictCounts
 
 CAPTION = (
     "Number of datasets by verdict. Better and worse count only if they hold after "
@@ -30,24 +24,23 @@ def counted(accuracy: Iterable[Accuracy]) -> list[VerdictCounts]:
 
 def counts_table(page: Page) -> Table | None:
     """Return a table with one row for each pair, or None if none has two common datasets."""
-    found = counted(page.view.accuracy)
-    if not found:
+    counts = counted(page.view.accuracy)
+    if not counts:
         return None
     columns = [
         Column("Algorithm"),
-        Column("Datasets", numeric=True),
-        *(Column(verdict.capitalize(), numeric=True) for verdict in VERDICTS),
+        *numeric("Datasets", *(verdict.capitalize() for verdict in VERDICTS)),
         Column("Worse on", wide=True),
     ]
-    again = pairs_again(page, (Pair(one.algorithm, one.reference) for one in found))
-    rows = [_row(one) for one in found]
+    again = pairs_again(page, (Pair(one.algorithm, one.reference) for one in counts))
+    rows = [_row(one) for one in counts]
     return Table(columns, rows, CAPTION, "verdicts-counted", again=again)
 
 
 def counts_of(page: Page, pair: Pair) -> list[VerdictCounts]:
     """Return the counts of one pair: several if it has several tracks or variants."""
-    found = counted(page.view.accuracy)
-    return [one for one in found if Pair(one.algorithm, one.reference) == pair]
+    counts = counted(page.view.accuracy)
+    return [one for one in counts if Pair(one.algorithm, one.reference) == pair]
 
 
 def counts_words(one: VerdictCounts) -> str:
@@ -61,7 +54,7 @@ def _row(one: VerdictCounts) -> Row:
     worse = Cell(count(one.worse), one.worse, tone="bad" if one.worse else "")
     counts = {v: Cell.of(getattr(one, v), count) for v in VERDICTS} | {"worse": worse}
     return [
-        Cell([Code(short(one.algorithm))], one.algorithm, f"against {short(one.reference)}{track}"),
+        Cell.named(one.algorithm, f"against {short(one.reference)}{track}"),
         Cell.of(one.datasets, count),
         *(counts[verdict] for verdict in VERDICTS),
         "; ".join(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from harness.analysis.parity_level import lowest, reaches
-from reports.blocks.tables import Cell, Column, Row, Table
+from harness.analysis.run_view import Accuracy, Parity
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.page import Page, Pair
 from reports.text.format import SPACE, few, plural, short
-from reports.text.inline import Badge, Code, Inline
+from reports.text.inline import Badge, Inline
 from reports.text.rerun_commands import pairs_again
 from reports.words.claim_words import mode_of
 from reports.words.verdict_words import (
@@ -23,9 +23,6 @@ from reports.words.verdict_words import (
     speed_cell,
 )
 
-if TYPE_CHECKING:
-    from harness.analysis.run_view import Accuracy, Parity
-
 PHASES = ("train", "predict", "predict_one")
 
 
@@ -36,11 +33,9 @@ def overall(page: Page) -> Table:
     timed = [p for p in PHASES if any(page.speed(pair, p) for pair in page.pairs)]
     memory = any(page.speed(pair) for pair in page.pairs)
     columns = [
-        Column("Algorithm"),
-        Column("Same trees"),
-        Column("As accurate"),
+        *texts("Algorithm", "Same trees", "As accurate"),
         Column("Difference of loss", numeric=True),
-        *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="ratio") for p in timed),
+        *numeric(*(PHASE_NAMES[p].capitalize() for p in timed), unit="ratio"),
         *([Column("Fit memory", numeric=True, unit="ratio")] if memory else []),
     ]
     rows = [
@@ -56,9 +51,8 @@ def overall(page: Page) -> Table:
 
 def pair_cell(pair: Pair, variant: str = "") -> Cell:
     """Return the cell with the name of a pair and the params that distinguish it."""
-    name = [Code(short(pair.algorithm))]
     notes = [short(variant, 60)] if variant else []
-    return Cell(name, pair.algorithm, note=", ".join([*notes, f"against {short(pair.reference)}"]))
+    return Cell.named(pair.algorithm, ", ".join([*notes, f"against {short(pair.reference)}"]))
 
 
 def pair_name(page: Page, algorithm: str, reference: str) -> str:
@@ -100,8 +94,8 @@ def _where(verdict: Accuracy) -> str:
 
 def _tally(verdicts: Sequence[Accuracy]) -> Cell:
     """Return the number of datasets with each verdict."""
-    found = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
-    return Cell(", ".join(f"{number} {verdict}" for verdict, number in found if number))
+    counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
+    return Cell(", ".join(f"{number} {verdict}" for verdict, number in counts if number))
 
 
 # ------------------------------------------------------------------ parity levels
@@ -109,16 +103,16 @@ def _tally(verdicts: Sequence[Accuracy]) -> Cell:
 
 def rungs_cell(page: Page, pair: Pair) -> Cell:
     """Return the lowest parity level of a pair in each of its modes, and its claim."""
-    found = [
+    parities = [
         p
         for p in page.view.parity
         if (p.algorithm, p.reference) == (pair.algorithm, pair.reference)
     ]
     claims = page.view.algorithms.get(pair.algorithm, {}).get("rungs") or {}
-    if not found:
+    if not parities:
         return Cell("not compared", note=f"claims {_highest(claims)}" if claims else "")
     modes: dict[str, list[Parity]] = {}
-    for parity in found:
+    for parity in parities:
         modes.setdefault(mode_of(parity), []).append(parity)
     badges: list[Inline] = []
     missed = False
@@ -127,8 +121,8 @@ def rungs_cell(page: Page, pair: Pair) -> Cell:
         missed |= any(map(misses, several))
         badges += [rung_badge(rung, undecided=_undecided(several)), " "]
     names = [f"{short(mode or 'default', 24)} mode" for mode in modes]
-    where = f"{few(names)}, {plural(len({p.dataset for p in found}), 'dataset')}"
-    return Cell(badges[:-1], lowest(p.rung for p in found), where, tone="bad" if missed else "")
+    where = f"{few(names)}, {plural(len({p.dataset for p in parities}), 'dataset')}"
+    return Cell(badges[:-1], lowest(p.rung for p in parities), where, tone="bad" if missed else "")
 
 
 def misses(parity: Parity) -> bool:
@@ -137,8 +131,8 @@ def misses(parity: Parity) -> bool:
     return bool(parity.claimed) and not open_yet and not reaches(parity.rung, parity.claimed)
 
 
-def _undecided(found: Sequence[Parity]) -> bool:
-    return all(p.verdict == "inconclusive" for p in found if not p.rung)
+def _undecided(parities: Sequence[Parity]) -> bool:
+    return all(p.verdict == "inconclusive" for p in parities if not p.rung)
 
 
 def _highest(claims: Mapping[str, str]) -> str:
@@ -171,8 +165,8 @@ def as_accurate(page: Page) -> tuple[str, str]:
     if not judged:
         return "", "no comparison"
     good = sum(a.verdict in ("equivalent", "better") for a in judged)
-    found = [(v, sum(a.verdict == v for a in judged)) for v in ORDER]
-    badges: list[Badge] = [accuracy_badge(v) for v, number in found if number]
-    counts = dict(found)
+    tallies = [(v, sum(a.verdict == v for a in judged)) for v in ORDER]
+    badges: list[Badge] = [accuracy_badge(v) for v, number in tallies if number]
+    counts = dict(tallies)
     tally = ", ".join(f"{b.symbol}{SPACE}{counts[b.text]} {b.text}" for b in badges)
     return f"{good} of {len(judged)}", tally

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Accuracy
 from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
-from reports.charts.forest import Estimate, differences
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
+from reports.charts.forest import Estimate, both_ends, differences
 from reports.charts.legends import VERDICTS, keys
 from reports.page.page import Page
 from reports.page.verdict_matrix import pair_name
 from reports.text.format import digits, plural, short, signed
-from reports.text.inline import Code
 from reports.words.verdict_words import ORDER, accuracy_badge
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Accuracy
-
-DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (
     "Loss of the reference minus ours, as a share of the dataset's gap between the "
     "constant model and the best model: right of 0 ours is better. The thin bar is the "
@@ -39,11 +32,11 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return a forest plot of datasets, and one of pooled differences."""
-    found = [a for pair in page.pairs for a in page.accuracy(pair) if _usable(a)]
+    single = [a for pair in page.pairs for a in page.accuracy(pair) if _usable(a)]
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True) if _usable(a)]
     panels = [
         Panel(title, [_figure(page, several, title)], page.anchor("accuracy", title))
-        for title, several in (("Pooled over datasets", pooled), ("On each dataset", found))
+        for title, several in (("Pooled over datasets", pooled), ("On each dataset", single))
         if several
     ]
     return Fragment([Paragraph(NOTE, role="note"), *panels]) if panels else None
@@ -60,19 +53,16 @@ def _scale(verdict: Accuracy) -> float:
 
 def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
     ordered = sorted(verdicts, key=lambda a: -a.difference.value / _scale(a))
-    half = DRAWN // 2
-    drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
+    drawn, cut = both_ends(ordered)
     margin = max(a.margin / _scale(a) for a in drawn)
     counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
     tally = ", ".join(f"{n} {v}" for v, n in counts if n)
-    cut = f" The chart shows the {half} highest and the {half} lowest; the table has all."
     return Figure(
         spec=differences(
             [_estimate(page, a) for a in drawn], margin, "difference, share of the gap"
         ),
         title=f"{title}: difference of the loss with intervals, and the band of equivalence",
-        finding=f"Of {plural(len(verdicts), 'comparison')}: {tally}."
-        + (cut if len(drawn) < len(ordered) else ""),
+        finding=f"Of {plural(len(verdicts), 'comparison')}: {tally}.{cut}",
         table=_table(page, ordered, title),
         keys=keys(VERDICTS, (a.verdict for a in drawn)),
         again=page.again(
@@ -102,11 +92,8 @@ def _estimate(page: Page, verdict: Accuracy) -> Estimate:
 
 def _table(page: Page, verdicts: Sequence[Accuracy], title: str) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Verdict"),
-        *(Column(t, numeric=True, unit="share of the gap") for t in ("Difference", "Low", "High")),
-        Column("Margin", numeric=True, unit="share of the gap"),
+        *texts("Algorithm", "Dataset", "Verdict"),
+        *numeric("Difference", "Low", "High", "Margin", unit="share of the gap"),
     ]
     rows: list[Row] = []
     for a in verdicts:
@@ -114,7 +101,7 @@ def _table(page: Page, verdicts: Sequence[Accuracy], title: str) -> Table:
         bounds = (Cell.of(x, digits) for x in (estimate.low, estimate.high))
         rows.append(
             [
-                Cell([Code(short(a.algorithm))], a.algorithm, f"against {short(a.reference)}"),
+                Cell.named(a.algorithm, f"against {short(a.reference)}"),
                 short(a.dataset) or "pooled",
                 Cell([accuracy_badge(a.verdict)], a.verdict),
                 Cell.of(estimate.value, signed),

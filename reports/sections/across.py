@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from harness import Section, hookimpl
 from harness.analysis.across import (
@@ -29,17 +29,13 @@ from reports.blocks.blocks import (
     Switch,
     Verbatim,
 )
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.ranks import critical_difference
 from reports.page.page import Page, Pair
 from reports.page.subsets import ALL, dataset_subsets
 from reports.page.verdict_counts import counts_table
 from reports.text.format import SPACE, bounds, count, digits, few, plural, share, short, signed
-from reports.text.inline import Code
 from reports.text.rerun_commands import algorithms_again, pairs_again
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 NOTE = (
     "The unit is the dataset, not a split of one. Differences are shares of each "
@@ -91,16 +87,14 @@ def _declared(page: Page, margin: float) -> Table | None:
         Column("Algorithm"),
         Column("Datasets", numeric=True),
         Column("Difference", numeric=True, unit="share of the gap"),
-        Column("Low", numeric=True),
-        Column("High", numeric=True),
+        *numeric("Low", "High"),
         Column("Won, tied, lost"),
-        Column("p", numeric=True),
-        Column("p, Holm", numeric=True),
+        *numeric("p", "p, Holm"),
         Column("Reading", wide=True),
     ]
     rows: list[Row] = [
         [
-            Cell([Code(short(test.pair[0]))], test.pair[0], f"against {short(test.pair[1])}"),
+            Cell.named(test.pair[0], f"against {short(test.pair[1])}"),
             Cell(
                 count(test.difference.n),
                 test.difference.n,
@@ -155,7 +149,7 @@ def _firsts(page: Page, fields: Mapping[str, Field]) -> Table:
     """Return the two algorithms with the best mean ranks on each subset of the datasets."""
     columns = [Column("Datasets"), Column("Number", numeric=True), Column("First")]
     columns += [Column("Mean rank", numeric=True), Column("Second")]
-    columns += [Column("Its mean rank", numeric=True), Column("Nemenyi's distance", numeric=True)]
+    columns += numeric("Its mean rank", "Nemenyi's distance")
     rows: list[Row] = []
     for title, field in fields.items():
         ranks = friedman(field.losses).ranks
@@ -163,7 +157,7 @@ def _firsts(page: Page, fields: Mapping[str, Field]) -> Table:
         distance = nemenyi_distance(len(field.names), len(field.datasets))
         row = [title, Cell.of(len(field.datasets), count)]
         for rank, name in (first, second):
-            row += [Cell([Code(short(name))], name), Cell.of(rank, digits)]
+            row += [Cell.named(name), Cell.of(rank, digits)]
         rows.append([*row, Cell.of(distance, digits)])
     caption = (
         "The first two on each subset of the datasets; ranks that are closer than Nemenyi's "
@@ -173,16 +167,16 @@ def _firsts(page: Page, fields: Mapping[str, Field]) -> Table:
 
 
 def _ranked(page: Page, title: str, field: Field) -> list[Block]:
-    found = friedman(field.losses)
+    test = friedman(field.losses)
     distance = nemenyi_distance(len(field.names), len(field.datasets))
-    order = sorted(range(len(field.names)), key=lambda i: (found.ranks[i], field.names[i]))
-    ranks = [found.ranks[i] for i in order]
+    order = sorted(range(len(field.names)), key=lambda i: (test.ranks[i], field.names[i]))
+    ranks = [test.ranks[i] for i in order]
     groups = cliques(ranks, distance)
     names = [field.names[i] for i in order]
     figure = Figure(
         spec=critical_difference(names, ranks, groups, distance),
         title=f"Mean ranks on {title}; a bar joins what Nemenyi's test does not separate",
-        finding=_finding(found, distance, names, len(field.datasets)),
+        finding=_finding(test, distance, names, len(field.datasets)),
         table=_ranking(field, order, ranks, "ranks" if title == ALL else f"ranks-{title}"),
         again=page.again(datasets=field.datasets),
     )
@@ -195,11 +189,11 @@ def _ranked(page: Page, title: str, field: Field) -> list[Block]:
     return blocks
 
 
-def _finding(found: Friedman, distance: float, names: list[str], datasets: int) -> str:
-    verb = "differ" if found.p < LEVEL else "do not differ significantly"
+def _finding(test: Friedman, distance: float, names: list[str], datasets: int) -> str:
+    verb = "differ" if test.p < LEVEL else "do not differ significantly"
     return (
         f"Over {plural(datasets, 'dataset')} the mean ranks {verb} (Friedman, Iman and Davenport: "
-        f"p {share(found.p)}); {short(names[0])} ranks first. Two algorithms differ by Nemenyi's "
+        f"p {share(test.p)}); {short(names[0])} ranks first. Two algorithms differ by Nemenyi's "
         f"test where their ranks are more than {digits(distance)} apart."
     )
 
@@ -212,15 +206,14 @@ def _ranking(field: Field, order: list[int], ranks: list[float], name: str) -> T
     normalised = mean_normalised_loss(field.losses)
     columns = [
         Column("Algorithm"),
-        Column("Mean rank", numeric=True),
-        Column("Normalised loss", numeric=True),
+        *numeric("Mean rank", "Normalised loss"),
         *([Column("Improvability", numeric=True, unit="share")] if better is not None else []),
-        *([Column("Loss over the best", numeric=True)] if ratios is not None else []),
-        *([Column("Elo", numeric=True)] if ratings else []),
+        *([*numeric("Loss over the best")] if ratios is not None else []),
+        *([*numeric("Elo")] if ratings else []),
     ]
     rows: list[Row] = []
     for i, rank in zip(order, ranks, strict=True):
-        row: list[Cell] = [Cell([Code(short(field.names[i]))], field.names[i])]
+        row: list[Cell] = [Cell.named(field.names[i])]
         row.append(Cell.of(rank, digits))
         row.append(Cell.of(float(normalised[i]), digits))
         if better is not None:
@@ -251,9 +244,9 @@ def _matrix(page: Page, field: Field, margin: float) -> list[Block]:
     shown = Field(
         tuple(field.names[i] for i in best), field.datasets, losses[:, best], field.gaps, ()
     )
-    columns = [Column("Row against column"), *(Column(short(name, 40)) for name in shown.names)]
+    columns = texts("Row against column", *(short(name, 40) for name in shown.names))
     rows: list[Row] = [
-        [Cell([Code(short(name))], name), *(_entry(test) for test in tests)]
+        [Cell.named(name), *(_entry(test) for test in tests)]
         for name, tests in zip(shown.names, matrix(shown, margin), strict=True)
     ]
     caption = (

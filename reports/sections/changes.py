@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
 from reports.blocks.blocks import Fragment
 from reports.page.comparison_blocks import comparison_blocks
 from reports.page.page import Page
 from reports.text.format import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @hookimpl
@@ -22,9 +19,9 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return the changes since the previous run, or None without one."""
-    found = page.view.previous
-    if found is None:
+    comparison = page.view.previous
+    if comparison is None:
         return None
-    worse = sum(c.verdict == "worse" for c in found.changes) + len(found.turns)
-    worse += sum(r.verdict == "slower" for r in found.ratios)
-    return Fragment(comparison_blocks(found), badge=count(worse) if worse else "")
+    worse = sum(c.verdict == "worse" for c in comparison.changes) + len(comparison.turns)
+    worse += sum(r.verdict == "slower" for r in comparison.ratios)
+    return Fragment(comparison_blocks(comparison), badge=count(worse) if worse else "")

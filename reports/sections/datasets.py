@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Cell as Measured
 from harness.analysis.seconds import counts
-from harness.core.model import FAILURES, Status
+from harness.core.model import FAILURES, Outcome, Status
 from reports.blocks.blocks import (
     Block,
     Details,
@@ -20,19 +22,13 @@ from reports.blocks.blocks import (
     Paragraph,
     Verbatim,
 )
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.legends import ORIGINS, keys
 from reports.charts.strips import strips
 from reports.page.page import Page
 from reports.text.commands import cell_again
 from reports.text.format import TIMES, count, digits, listing, loss, seconds, short, size
-from reports.text.inline import Code, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
-    from harness.core.model import Outcome
+from reports.text.inline import Words
 
 OPEN = 8  # up to so many panels are open
 
@@ -119,13 +115,13 @@ def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
 
 def _duplicates(cells: Named) -> Words:
     """Return the number of test rows that repeat a training row, over the splits, or ""."""
-    found = {
+    counts_of = {
         outcome.trial.split: (outcome.facts["duplicates"], outcome.facts.get("test_rows", 0))
         for _, cell in cells
         for outcome in cell.outcomes
         if "duplicates" in outcome.facts
     }
-    repeated, tested = (sum(pair[i] for pair in found.values()) for i in (0, 1))
+    repeated, tested = (sum(pair[i] for pair in counts_of.values()) for i in (0, 1))
     if not tested:
         return ""
     return f"{count(repeated)} of {count(tested)} test rows repeat the features of a training row"
@@ -133,12 +129,12 @@ def _duplicates(cells: Named) -> Words:
 
 def _notes(cells: Named) -> list[Words]:
     """Return the notes of reading and splitting the data, each once."""
-    found: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for _, cell in cells:
         for outcome in cell.outcomes:
             for note in outcome.facts.get("notes") or ():
-                found[str(note)] = None
-    return [short(note, 240) for note in list(found)[:12]]
+                notes[str(note)] = None
+    return [short(note, 240) for note in list(notes)[:12]]
 
 
 # ------------------------------------------------------------------ the figure
@@ -194,7 +190,7 @@ def _split(outcome: Outcome) -> str:
 
 def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], dataset: str) -> Table:
     """Return one row for each split, which is a dot in each panel."""
-    columns = [Column("Algorithm"), Column("Split")]
+    columns = texts("Algorithm", "Split")
     columns += [Column(title, numeric=True, unit="s" * (unit == "seconds"))
                 for _, title, unit in panels]  # fmt: skip
     split_rows: list[Row] = [
@@ -206,8 +202,8 @@ def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], data
 
 def _seconds(outcome: Outcome, phase: str) -> float | None:
     """Return the median wall seconds of a phase in one trial."""
-    found = [s.wall for s in outcome.samples if s.phase == phase and s.wall > 0]
-    return statistics.median(found) if found else None
+    walls = [s.wall for s in outcome.samples if s.phase == phase and s.wall > 0]
+    return statistics.median(walls) if walls else None
 
 
 def _finding(page: Page, cells: Named) -> str:
@@ -235,13 +231,8 @@ def _table(page: Page, dataset: str, cells: Named) -> Table:
     others = sorted({m for _, c in cells for m in c.scores} - {primary})
     columns = [
         Column("Algorithm"),
-        Column(short(primary) or "score", numeric=True),
-        Column("± sd", numeric=True),
-        *(Column(short(m), numeric=True) for m in others),
-        Column("Prepare", numeric=True, unit="s"),
-        Column("Fit", numeric=True, unit="s"),
-        Column("Predict", numeric=True, unit="s"),
-        Column("One row", numeric=True, unit="s"),
+        *numeric(short(primary) or "score", "± sd", *(short(m) for m in others)),
+        *numeric("Prepare", "Fit", "Predict", "One row", unit="s"),
         Column("Peak memory", numeric=True, unit="bytes"),
         Column("Trials"),
     ]
@@ -259,7 +250,7 @@ def _table_row(page: Page, name: str, cell: Measured, primary: str, others: list
         *(cell.seconds.get(p, math.nan) for p in ("fit", "predict", "predict_one")),
     ]
     return [
-        Cell([Code(short(name))], name, short(cell.preparation)),
+        Cell.named(name, short(cell.preparation)),
         Cell.of(page.score(cell, primary), loss),
         Cell.of(spread, loss),
         *(Cell.of(page.score(cell, m), loss) for m in others),

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Section, hookimpl
+from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure, Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.bias_variance import params_text, shares, varied
-from reports.charts.diagnostic_figures import FIGURES, numeric
+from reports.charts.diagnostic_figures import FIGURES
+from reports.page.page import Page
 from reports.text.format import DASH, bounds, count, digits, plural, seconds, share, short, steps
-from reports.text.inline import Badge, Code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.diagnostics import Diagnostic
-    from reports.page.page import Page
+from reports.text.inline import Badge
 
 Values = Mapping[str, Any]
 
@@ -86,7 +82,7 @@ def _panel(page: Page, name: str, results: Sequence[Diagnostic]) -> Panel:
     blocks: list[Block] = [Paragraph(NOTES[name], role="note")]
     if answered:
         heads, row_of = TABLES[name]
-        columns = [Column("Algorithm"), Column("Dataset"), *heads]
+        columns = [*texts("Algorithm", "Dataset"), *heads]
         params = map(params_text, varied(answered))
         rows: list[Row] = [
             [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
@@ -121,13 +117,13 @@ def _with_command(blocks: Sequence[Block], command: str) -> list[Block]:
 def _subject(result: Diagnostic, params: str = "") -> list[Cell]:
     against = f"against {short(result.reference)}" if result.reference else ""
     note = "; ".join(filter(None, [params, against]))
-    name = Cell([Code(short(result.algorithm))], result.algorithm, note)
+    name = Cell.named(result.algorithm, note)
     source = "through its duels" if result.about.endswith("duels") else ""
     return [name, Cell(short(result.dataset), result.dataset, source)]
 
 
 def _unanswered(unanswered: Sequence[Diagnostic], name: str) -> Details:
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Why", wide=True)]
+    columns = [*texts("Algorithm", "Dataset"), Column("Why", wide=True)]
     rows: list[Row] = [[*_subject(d), short(d.reason, 300)] for d in unanswered]
     table = Table(columns, rows, "Not measured, and why", f"diagnostics-{name}-unanswered")
     return Details(f"{plural(len(unanswered), 'diagnostic')} could not be computed", [table])
@@ -270,7 +266,7 @@ TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
         numeric("Best after", "Least test loss", "Last round", "On training rows", "Time"),
         _staged,
     ),
-    "determinism": ([Column(t) for t in ("Same seed", "Threads", "Row order")], _determinism),
+    "determinism": (texts("Same seed", "Threads", "Row order"), _determinism),
     "scaling": (
         [Column("Along"), *numeric("Exponent"), Column("Growth"), *numeric("Measured")],
         _scaling,

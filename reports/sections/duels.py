@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from harness import Section, hookimpl
 from harness.analysis.speed import contamination, is_self_duel, noise_floors
+from harness.core.model import DuelOutcome
 from reports.blocks.blocks import Block, Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, texts
+from reports.page.page import Page
 from reports.text.format import count, digits, plural, short
-from reports.text.inline import Badge, Code
+from reports.text.inline import Badge
 from reports.words.verdict_words import PHASE_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.core.model import DuelOutcome
-    from reports.page.page import Page
 
 NOTE = (
     "A launch is a new pair of processes, and the unit of an interval. A duel that may "
@@ -47,8 +43,7 @@ def build(page: Page) -> Fragment | None:
 def _duel_table(page: Page) -> Table:
     duels = page.view.duels
     columns = [
-        Column("Duel"),
-        Column("Dataset"),
+        *texts("Duel", "Dataset"),
         Column("Launches", numeric=True),
         Column("Clean", wide=True),
         Column("Load", numeric=True, unit="highest average of a minute"),
@@ -68,7 +63,7 @@ def _row(outcome: DuelOutcome) -> Row:
     loads = [load for launch in launches for load in launch["load"]]
     failed = outcome.failure.message if outcome.failure else ""
     return [
-        Cell([Code(short(duel.a.name))], duel.a.name, f"against {against}"),
+        Cell.named(duel.a.name, f"against {against}"),
         short(duel.a.dataset.name),
         Cell(f"{done} of {duel.launches}", done, plural(duel.blocks, "block")),
         Cell([clean], clean.text, "; ".join(short(doubt, 160) for doubt in doubts)),
@@ -90,11 +85,7 @@ def spin_words(facts: Mapping[str, Any]) -> str:
 
 
 def _floors(floors: Mapping[tuple[str, str], float]) -> Table:
-    columns = [
-        Column("Dataset"),
-        Column("Phase"),
-        Column("Noise floor", numeric=True, unit="share"),
-    ]
+    columns = [*texts("Dataset", "Phase"), Column("Noise floor", numeric=True, unit="share")]
     rows: list[Row] = [
         [short(dataset), PHASE_NAMES.get(phase, short(phase)), Cell(f"±{floor:.1%}", floor)]
         for (dataset, phase), floor in sorted(floors.items())

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from harness import Section, hookimpl
 from harness.core.model import to_json
 from reports.blocks.blocks import Block, Details, Facts, Fragment, Panel, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, texts
 from reports.page.page import Page
 from reports.text.format import count, few, moment, short, size
 from reports.text.inline import Badge, Code, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PLACE = (
     "Each command on this page reads stored results: run it on the machine of the run, "
@@ -111,24 +108,24 @@ def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 def _versions(page: Page) -> Table | None:
     """Return the versions that the workers found, and the algorithms that used them."""
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    users_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     for outcome in page.outcomes:
         versions = outcome.facts.get("versions")
         for library, version in versions.items() if isinstance(versions, Mapping) else ():
-            found[str(library), str(version)].add(outcome.trial.algorithm)
-    if not found:
+            users_of[str(library), str(version)].add(outcome.trial.algorithm)
+    if not users_of:
         return None
     rows: list[Row] = [
         [Code(short(library)), short(version), few(sorted(users), 6)]
-        for (library, version), users in sorted(found.items())
+        for (library, version), users in sorted(users_of.items())
     ]
-    columns = [Column("Library"), Column("Version"), Column("Used by")]
+    columns = texts("Library", "Version", "Used by")
     return Table(columns, rows, "Versions that the workers loaded", "versions")
 
 
 def _threads(page: Page) -> Table | None:
     """Return the requested threads, and those in the pools of the libraries."""
-    found: dict[tuple[str, int, str, str], int] = defaultdict(int)
+    trials_of: dict[tuple[str, int, str, str], int] = defaultdict(int)
     for outcome in page.outcomes:
         pools = outcome.facts.get("pools")
         if pools is None:
@@ -138,18 +135,18 @@ def _threads(page: Page) -> Table | None:
         state = "more" if max(numbers, default=requested) > requested else "as requested"
         state = "fewer" if state == "as requested" and numbers - {requested} else state
         text = ", ".join(f"{name} {number}" for name, number in pools_found) or "no pool"
-        found[outcome.trial.algorithm, requested, text, state] += 1
-    if not found:
+        trials_of[outcome.trial.algorithm, requested, text, state] += 1
+    if not trials_of:
         return None
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm),
+            Cell.named(algorithm),
             Cell.of(requested, count),
             short(text, 200),
             [_STATES[state]],
             Cell.of(number, count),
         ]
-        for (algorithm, requested, text, state), number in sorted(found.items())
+        for (algorithm, requested, text, state), number in sorted(trials_of.items())
     ]
     columns = [
         Column("Algorithm"),

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
+from harness.core.model import DuelOutcome, Failure, Outcome
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, texts
 from reports.page.page import Page
 from reports.page.problems import failed_comparisons
 from reports.text.commands import cell_again
 from reports.text.format import count, few, plain, plural, short
 from reports.text.inline import Badge, Code, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.core.model import DuelOutcome, Failure, Outcome
 
 DETAILED = 60  # groups with their full text; the table has all of them
 LONGEST = 6000  # last characters of a text, which hold the error
@@ -64,15 +60,14 @@ def _kind_and_message(failure: Failure | None) -> tuple[str, str]:
 
 def _failures(groups: dict[Reason, list[Outcome]]) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Outcome"),
+        *texts("Algorithm", "Outcome"),
         Column("Why", wide=True),
         Column("Trials", numeric=True),
         Column("Datasets"),
     ]
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm),
+            Cell.named(algorithm),
             Cell([_badge(status)], status),
             Cell(short(message, 240), note=short(kind)),
             Cell.of(len(outcomes), count),
@@ -114,7 +109,7 @@ def _end(text: str) -> str:
 def _duels(page: Page) -> list[Block]:
     if not page.failed_duels:
         return []
-    columns = [Column("Duel"), Column("Dataset"), Column("Outcome"), Column("Why")]
+    columns = texts("Duel", "Dataset", "Outcome", "Why")
     rows: list[Row] = []
     for outcome in page.failed_duels:
         duel, (kind, message) = outcome.duel, _kind_and_message(outcome.failure)
@@ -141,11 +136,10 @@ def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
 
 
 def _comparisons(page: Page) -> list[Block]:
-    found = failed_comparisons(page)
-    if not found:
+    failed = failed_comparisons(page)
+    if not failed:
         return []
-    columns = [Column("Pair"), Column("Dataset"), Column("Outcome")]
-    columns.append(Column("Why", wide=True))
+    columns = [*texts("Pair", "Dataset", "Outcome"), Column("Why", wide=True)]
     rows: list[Row] = [
         [
             f"{short(parity.algorithm)} and {short(parity.reference)}",
@@ -153,7 +147,7 @@ def _comparisons(page: Page) -> list[Block]:
             [_badge(parity.status.value)],
             short(parity.reason, 240),
         ]
-        for parity in found
+        for parity in failed
     ]
     return [Table(columns, rows, "Trees that could not be compared", "failed-comparisons")]
 
@@ -164,15 +158,10 @@ def _skipped(page: Page) -> list[Block]:
         groups[outcome.trial.algorithm, outcome.reason].append(outcome)
     if not groups:
         return []
-    columns = [
-        Column("Algorithm"),
-        Column("Reason"),
-        Column("Trials", numeric=True),
-        Column("Datasets"),
-    ]
+    columns = [*texts("Algorithm", "Reason"), Column("Trials", numeric=True), Column("Datasets")]
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm),
+            Cell.named(algorithm),
             short(reason, 240),
             Cell.of(len(outcomes), count),
             few(sorted({o.trial.dataset for o in outcomes})),
@@ -190,7 +179,7 @@ def _broken(page: Page) -> list[Block]:
         [Cell([Code(short(b.get("plugin", "")))]), short(b.get("reason", ""), 240)]
         for b in page.view.broken
     ]
-    columns = [Column("What"), Column("Why")]
+    columns = texts("What", "Why")
     return [
         Table(columns, rows, "Plugins, metrics and stored files that could not be used", "broken")
     ]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
 from harness.analysis.gates import decide_gates, gates_of
 from reports.blocks.blocks import Fragment, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page
 from reports.page.printed import GATE_HEADER, gate_rows
 from reports.text.inline import Badge
 from reports.words.claim_words import gate_sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from reports.page.page import Page
 
 TONES = {"pass": "good", "fail": "bad", "undecided": "unsure"}
 NOTE = (

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph
 from reports.page.courses import NOTE, score_figure, speed_figure
+from reports.page.page import Page
 from reports.page.run_tables import scores_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from reports.page.page import Page
 
 
 @hookimpl

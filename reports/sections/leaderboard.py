@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Cell as Measured
 from harness.core.model import FAILURES, Status
 from reports.blocks.blocks import Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.page.page import Page
 from reports.text.format import count, digits, few, loss, plural, seconds, short, size
-from reports.text.inline import Code
 from reports.text.means import geometric_mean, mean
 from reports.text.rerun_commands import algorithms_again
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from harness.analysis.run_view import Cell as Measured
 
 FEW_DATASETS = 6  # up to so many, each has its own column
 NOTE = (
@@ -61,7 +56,7 @@ def build(page: Page) -> Fragment | None:
 
 def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:
     """Return the standings of all algorithms of one task, best mean rank first."""
-    found: dict[str, Standing] = defaultdict(Standing)
+    by_name: dict[str, Standing] = defaultdict(Standing)
     for dataset in datasets:
         ran = {
             name: cell
@@ -70,12 +65,12 @@ def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:
         }
         badness = {name: page.badness(cell) for name, cell in ran.items()}
         for name, rank in ranks(badness).items():
-            found[name].cells[dataset] = ran[name]
-            found[name].ranks.append(rank)
-            found[name].wins += math.isfinite(badness[name]) and badness[name] == min(
+            by_name[name].cells[dataset] = ran[name]
+            by_name[name].ranks.append(rank)
+            by_name[name].wins += math.isfinite(badness[name]) and badness[name] == min(
                 badness.values()
             )
-    return dict(sorted(found.items(), key=lambda item: (mean(item[1].ranks), item[0])))
+    return dict(sorted(by_name.items(), key=lambda item: (mean(item[1].ranks), item[0])))
 
 
 def ranks(badness: Mapping[str, float]) -> dict[str, float]:
@@ -94,23 +89,21 @@ def _panel(page: Page, task: str, datasets: list[str]) -> Panel:
 
 
 def _table(page: Page, task: str, datasets: list[str]) -> Table:
-    found = standings(page, datasets)
-    metrics = sorted({page.metric(c) for s in found.values() for c in s.cells.values()} - {""})
+    ranked = standings(page, datasets)
+    metrics = sorted({page.metric(c) for s in ranked.values() for c in s.cells.values()} - {""})
     metric = few(metrics) or "score"
     shown = datasets if len(datasets) <= FEW_DATASETS else []
     columns = [
         Column("Algorithm"),
-        Column("Mean rank", numeric=True),
-        Column("Wins", numeric=True),
-        *(Column(short(name), numeric=True, unit=metric) for name in shown),
+        *numeric("Mean rank", "Wins"),
+        *numeric(*(short(name) for name in shown), unit=metric),
         *([] if shown else [Column(f"Mean {metric}", numeric=True)]),
-        Column("Fit", numeric=True, unit="s, single runs"),
-        Column("Predict", numeric=True, unit="s, single runs"),
+        *numeric("Fit", "Predict", unit="s, single runs"),
         Column("Peak memory", numeric=True, unit="bytes"),
         Column("Failures", numeric=True),
     ]
-    rows = [_row(page, name, standing, datasets, shown) for name, standing in found.items()]
-    again = algorithms_again(page, found, datasets)
+    rows = [_row(page, name, standing, datasets, shown) for name, standing in ranked.items()]
+    again = algorithms_again(page, ranked, datasets)
     return Table(columns, rows, f"Ranked by mean {metric}", f"leaderboard-{task}", again=again)
 
 
@@ -127,7 +120,7 @@ def _row(page: Page, name: str, standing: Standing, datasets: list[str], shown: 
         for p in ("fit", "predict")
     }
     return [
-        Cell([Code(short(name))], name, origin + on),
+        Cell.named(name, origin + on),
         Cell.of(mean(standing.ranks), lambda x: digits(x, 3)),
         Cell.of(standing.wins, count),
         *(Cell.of(scores[datasets.index(d)], loss) for d in shown),

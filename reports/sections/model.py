@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from harness import Section, hookimpl
+from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.model_code import code_of
 from harness.analysis.recommendation import Answer, answers_of
 from harness.core.model import Outcome, Status
 from reports.blocks.blocks import Block, Figure, Fragment, Panel, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.axes import linear
 from reports.charts.axes import rows as row_axis
 from reports.charts.legends import ROW
 from reports.charts.plot import Dots, Lines, Mark, Plot
 from reports.charts.plot import Panel as Drawn
-from reports.page.page import canonical
+from reports.page.page import Page, canonical
 from reports.text.format import count, digits, share, short
 from reports.text.inline import Link
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from harness.analysis.diagnostics import Diagnostic
-    from reports.page.page import Page
 
 MOST_DATASETS = 6
 MOST_CLASSES = 20  # of a confusion matrix
@@ -93,7 +89,7 @@ def _importance(diagnostic: Diagnostic) -> Figure:
     found: Mapping[str, Any] = diagnostic.found
     names, metric = found["columns"], short(found["metric"])
     drawn = min(MOST_COLUMNS, len(names))
-    columns = [Column("Column"), *(Column(t, numeric=True) for t in ("Increase", "Low", "High"))]
+    columns = [Column("Column"), *numeric("Increase", "Low", "High")]
     rows: list[Row] = [
         [short(name), *(Cell.of(found[key][j], digits) for key in ("mean", "low", "high"))]
         for j, name in enumerate(names)
@@ -142,8 +138,7 @@ def _confusion(
     shown = sorted(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES].tolist())
     columns = [
         Column("True class"),
-        *(Column(f"predicted {short(labels[j], 20)}", numeric=True) for j in shown),
-        Column("right", numeric=True),
+        *numeric(*(f"predicted {short(labels[j], 20)}" for j in shown), "right"),
     ]
     rows: list[Row] = [
         [
@@ -167,7 +162,7 @@ def _scatter(answer: Answer, y: np.ndarray, output: np.ndarray, splits: str) -> 
         Dots([(float(y[i]), float(output[i])) for i in order], radius=2.0, opacity=0.5),
     ]
     error = output - y
-    columns = [Column("Measure"), Column("Value", numeric=True)]
+    columns = [Column("Measure"), *numeric("Value")]
     rows: list[Row] = [
         ["median absolute error", Cell.of(float(np.median(np.abs(error))), digits)],
         ["mean error (predicted - true)", Cell.of(float(error.mean()), digits)],

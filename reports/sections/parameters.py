@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from harness import Section, hookimpl
+from harness.core.model import Outcome
 from reports.blocks.blocks import Block, Details, Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, texts
 from reports.page.page import Page
 from reports.text.format import DASH, count, plural, short
 from reports.text.inline import Badge, Code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.core.model import Outcome
 
 MATCHES = {
     "exact": Badge("exact", "good", "="),
@@ -81,15 +77,10 @@ def _map(page: Page) -> Table | None:
     if not words:
         return None
     capacity = page.experiment.get("capacity") or {}
-    columns = [
-        Column("Algorithm"),
-        *(
-            Column(short(f"{word} = {capacity[word]}" if word in capacity else word, 40))
-            for word in words
-        ),
-    ]
+    heads = (f"{word} = {capacity[word]}" if word in capacity else word for word in words)
+    columns = texts("Algorithm", *(short(head, 40) for head in heads))
     rows: list[Row] = [
-        [Cell([Code(short(name))], name), *(_argument(found.get(word)) for word in words)]
+        [Cell.named(name), *(_argument(found.get(word)) for word in words)]
         for name, found in sorted(declared.items())
     ]
     return Table(columns, rows, "Canonical parameters and each library's argument", "parameters")
@@ -107,12 +98,12 @@ def _argument(argument: Mapping[str, Any] | None) -> Cell:
 
 
 def _params(page: Page) -> Table:
-    found: dict[str, Mapping[str, Any]] = {}
+    params_of: dict[str, Mapping[str, Any]] = {}
     for position, cell in enumerate(page.view.cells):
-        found.setdefault(page.names[position], cell.params)
+        params_of.setdefault(page.names[position], cell.params)
     rows: list[Row] = [
         [Code(short(name, 80)), short(_params_text(params), 400)]
-        for name, params in sorted(found.items())
+        for name, params in sorted(params_of.items())
     ]
     columns = [Column("Algorithm"), Column("Params", wide=True)]
     return Table(columns, rows, "Params passed to the algorithm", "params")
@@ -130,22 +121,21 @@ def _params_text(params: Mapping[str, Any]) -> str:
 
 def _searches(page: Page) -> Table | None:
     """Return one row for each tuned algorithm and dataset."""
-    found: dict[tuple[str, str, bool], list[Outcome]] = defaultdict(list)
+    searches: dict[tuple[str, str, bool], list[Outcome]] = defaultdict(list)
     for outcome in page.done:
         if isinstance(fact := outcome.facts.get("tuned"), Mapping):
             trial = outcome.trial
-            found[trial.algorithm, trial.dataset, "weights" in fact].append(outcome)
-    if not found:
+            searches[trial.algorithm, trial.dataset, "weights" in fact].append(outcome)
+    if not searches:
         return None
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
+        *texts("Algorithm", "Dataset"),
         Column("Splits", numeric=True),
         Column("Defaults chosen", numeric=True, unit="splits"),
         Column("Untrainable", numeric=True, unit="configurations"),
         Column("Chosen most often", wide=True),
     ]
-    rows = [_search(*place[:2], outcomes) for place, outcomes in sorted(found.items())]
+    rows = [_search(*place[:2], outcomes) for place, outcomes in sorted(searches.items())]
     return Table(columns, rows, "Configurations chosen inside the training rows", "searches")
 
 
@@ -163,7 +153,7 @@ def _search(algorithm: str, dataset: str, outcomes: list[Outcome]) -> Row:
     chosen = Counter(_chosen_text(fact) for fact in facts)
     lost = max(sum(loss is None for loss in fact.get("losses") or ()) for fact in facts)
     return [
-        Cell([Code(short(algorithm))], algorithm),
+        Cell.named(algorithm),
         short(dataset),
         Cell.of(len(facts), count),
         Cell.of(sum(fact.get("chosen") == 0 for fact in facts), count),

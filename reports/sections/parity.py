@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
+from harness.analysis.difference import Comparison, Difference
 from harness.analysis.parity_level import MEANING
+from harness.analysis.run_view import Parity
 from harness.analysis.tree_text import as_text
 from reports.blocks.blocks import (
     Block,
@@ -18,19 +20,13 @@ from reports.blocks.blocks import (
     Sides,
     Verbatim,
 )
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.page import Page
 from reports.page.verdict_matrix import misses
 from reports.text.format import count, digits, plural, short
 from reports.text.inline import Badge, Code
 from reports.words.claim_words import mode_of
 from reports.words.verdict_words import rung_badge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.difference import Comparison, Difference
-    from harness.analysis.run_view import Parity
 
 NOTE = (
     "Both sides are trained on the same rows, and their trees are compared node by node. "
@@ -50,32 +46,32 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return the matrix of parity levels, and the first differences of each pair."""
-    found = page.view.parity
-    if not found:
+    parities = page.view.parity
+    if not parities:
         return None
-    parted = [p for p in found if p.reason or (p.comparison and p.comparison.differences)]
+    parted = [p for p in parities if p.reason or (p.comparison and p.comparison.differences)]
     panels = [_panel(page, p, folded=len(parted) > UNFOLDED) for p in parted]
-    sides = (name for p in found for name in (p.algorithm, p.reference))
-    again = _again(page.again(sides, (p.dataset for p in found)), "Compare all of these again")
-    return Fragment([Paragraph(NOTE, role="note"), _matrix(found), *again, *panels])
+    sides = (name for p in parities for name in (p.algorithm, p.reference))
+    again = _again(page.again(sides, (p.dataset for p in parities)), "Compare all of these again")
+    return Fragment([Paragraph(NOTE, role="note"), _matrix(parities), *again, *panels])
 
 
-def _matrix(found: tuple[Parity, ...]) -> Table:
+def _matrix(parities: tuple[Parity, ...]) -> Table:
     """Return a table of pairs and datasets; the more numerous ones are rows."""
-    pairs = list(dict.fromkeys(_pair(p) for p in found))
-    datasets = list(dict.fromkeys(p.dataset for p in found))
+    pairs = list(dict.fromkeys(_pair(p) for p in parities))
+    datasets = list(dict.fromkeys(p.dataset for p in parities))
     cells: dict[tuple[str, str], list[Parity]] = {}
-    for parity in found:
+    for parity in parities:
         cells.setdefault((_pair(parity), parity.dataset), []).append(parity)
     rows: list[Row]
     if len(pairs) > len(datasets):
-        columns = [Column("Pair"), *(Column(short(name)) for name in datasets)]
+        columns = texts("Pair", *(short(name) for name in datasets))
         rows = [
             [Cell([Code(pair)], pair), *(_rungs(cells.get((pair, d), [])) for d in datasets)]
             for pair in pairs
         ]
     else:
-        columns = [Column("Dataset"), *(Column(name) for name in pairs)]
+        columns = texts("Dataset", *pairs)
         rows = [
             [Cell(short(d), d), *(_rungs(cells.get((pair, d), [])) for pair in pairs)]
             for d in datasets
@@ -90,11 +86,11 @@ def _pair(parity: Parity) -> str:
     return f"{short(name, 60)} / {short(parity.reference, 30)}"
 
 
-def _rungs(found: list[Parity]) -> Cell:
+def _rungs(parities: list[Parity]) -> Cell:
     """Return the cell with the parity level of a pair, marked if lower than claimed."""
-    if not found:
+    if not parities:
         return Cell("")
-    one = min(found, key=lambda p: p.rung)
+    one = min(parities, key=lambda p: p.rung)
     claim = f"; claims {short(one.claimed, 8)}" if one.claimed else ""
     note = f"{MEANING[one.rung]}{claim}; {plural(len(one.splits), 'split')}"
     badge = rung_badge(one.rung, undecided=one.verdict == "inconclusive")
@@ -123,52 +119,54 @@ def _again(command: str, title: str) -> list[Block]:
     return [Details(title, [Verbatim(command, f"{title}: the command")])] if command else []
 
 
-def _difference(parity: Parity, comparison: Comparison, found: Difference) -> list[Block]:
+def _difference(parity: Parity, comparison: Comparison, difference: Difference) -> list[Block]:
     """Return a difference in words, in numbers and drawn."""
-    tone, symbol = CAUSES.get(found.cause, ("unsure", "?"))
-    cause = Badge(found.cause or "cause unknown", tone, symbol)
-    words = [cause, " ", short(found.sentence, 1000)]
-    blocks: list[Block] = [Paragraph(words), Facts(_facts(parity, comparison, found))]
-    if found.gains or (found.a and found.a.gain is not None):
-        blocks.append(_gains(parity, found))
-    if any(found.drawing):
+    tone, symbol = CAUSES.get(difference.cause, ("unsure", "?"))
+    cause = Badge(difference.cause or "cause unknown", tone, symbol)
+    words = [cause, " ", short(difference.sentence, 1000)]
+    blocks: list[Block] = [Paragraph(words), Facts(_facts(parity, comparison, difference))]
+    if difference.gains or (difference.a and difference.a.gain is not None):
+        blocks.append(_gains(parity, difference))
+    if any(difference.drawing):
         sides = (f"A: {parity.algorithm}", f"B: {parity.reference}")
         trees = [
-            Drawing(lines, f"tree {found.tree} of {short(name, 60)}", short(name, 60))
-            for name, lines in zip(sides, found.drawing, strict=True)
+            Drawing(lines, f"tree {difference.tree} of {short(name, 60)}", short(name, 60))
+            for name, lines in zip(sides, difference.drawing, strict=True)
         ]
-        text = as_text((short(sides[0], 60), short(sides[1], 60)), found.drawing)
+        text = as_text((short(sides[0], 60), short(sides[1], 60)), difference.drawing)
         blocks += [Sides(trees), Details("The two trees as text", [Verbatim(text, "Two trees")])]
     return blocks
 
 
-def _facts(parity: Parity, comparison: Comparison, found: Difference) -> list[tuple[str, str]]:
+def _facts(parity: Parity, comparison: Comparison, difference: Difference) -> list[tuple[str, str]]:
     facts = [
         ("Split", short(parity.split)),
-        ("Agreement lost here", found.level),
-        ("What differs", found.what),
-        ("Rows that reach the node", count(found.rows)),
-        ("of them on the other side", count(found.moved)),
-        ("Rows in another leaf", count(found.affected)),
+        ("Agreement lost here", difference.level),
+        ("What differs", difference.what),
+        ("Rows that reach the node", count(difference.rows)),
+        ("of them on the other side", count(difference.moved)),
+        ("Rows in another leaf", count(difference.affected)),
         ("Trees of the same structure", f"{comparison.alike} of {max(comparison.trees)}"),
         ("Tolerance of leaf values", digits(comparison.tolerance, 1)),
     ]
     if comparison.worst is not None:
         facts.append(("Largest difference of predictions", digits(comparison.worst)))
-    if found.others:
-        facts.append(("More differences in this tree", count(found.others)))
+    if difference.others:
+        facts.append(("More differences in this tree", count(difference.others)))
     return facts
 
 
-def _gains(parity: Parity, found: Difference) -> Table:
+def _gains(parity: Parity, difference: Difference) -> Table:
     """Return the gains of both splits from the sums of each side and as stored in the models."""
     names = {"a": parity.algorithm, "b": parity.reference}
     columns = [
         Column("From the sums of"),
-        Column("Gain of A's split", numeric=True),
-        Column("Gain of B's split", numeric=True),
-        Column("Rounding may change it by", numeric=True),
-        Column("Single-precision sums may change it by", numeric=True),
+        *numeric(
+            "Gain of A's split",
+            "Gain of B's split",
+            "Rounding may change it by",
+            "Single-precision sums may change it by",
+        ),
     ]
     rows: list[Row] = [
         [
@@ -178,10 +176,10 @@ def _gains(parity: Parity, found: Difference) -> Table:
             Cell.of(g.rounding, lambda value: digits(value, 2)),
             Cell.of(g.single, lambda value: digits(value, 2)),
         ]
-        for g in found.gains
+        for g in difference.gains
     ]
-    stored = [node.gain if node else None for node in (found.a, found.b)]
+    stored = [node.gain if node else None for node in (difference.a, difference.b)]
     cells = (Cell.of(gain, lambda value: digits(value, 9)) for gain in stored)
     rows.append([Cell("as stored in the models", note="each in its own unit"), *cells, "", ""])
     caption = "Gains of the two splits at this node"
-    return Table(columns, rows, caption, f"gains-{found.level}")
+    return Table(columns, rows, caption, f"gains-{difference.level}")

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import FirstUse
 from reports.blocks.blocks import Block, Figure, Fragment, Key, Paragraph
 from reports.blocks.blocks import Panel as SubPanel
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.axes import Axis, linear, rows
 from reports.charts.legends import ROW
 from reports.charts.plot import Boxes, Label, Lines, Mark, Panel, Plot
 from reports.page.cold_calls import cold_and_warm
 from reports.page.page import PHASES, Page
 from reports.text.format import count, plural, seconds, short
-from reports.text.inline import Code
 from reports.text.means import median
 from reports.words.verdict_words import PHASE_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import FirstUse
 
 Medians = Mapping[str, Mapping[str, float]]
 
@@ -114,12 +108,16 @@ def compile_bars(uses: Sequence[FirstUse]) -> Plot:
 
 
 def _first_table(uses: Sequence[FirstUse]) -> Table:
-    columns = [Column("Algorithm"), Column("Compiling", numeric=True, unit="s")]
-    columns += [Column("Kernels compiled", numeric=True), Column("Threads", numeric=True)]
-    columns += [Column("Environment"), Column("Notes", wide=True)]
+    columns = [
+        Column("Algorithm"),
+        Column("Compiling", numeric=True, unit="s"),
+        *numeric("Kernels compiled", "Threads"),
+        Column("Environment"),
+        Column("Notes", wide=True),
+    ]
     table_rows: list[Row] = [
         [
-            Cell([Code(short(use.algorithm))], use.algorithm),
+            Cell.named(use.algorithm),
             Cell.of(use.seconds, seconds, note="" if use.functions else "all from the cache"),
             Cell.of(use.functions, count),
             Cell.of(use.threads, count),
@@ -165,7 +163,7 @@ def _stack(medians: Medians, title: str, phases: Sequence[str], *, labelled: boo
     ticks = (0.0, 0.5, 1.0)
     x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks])
     names = rows(list(medians), labelled=labelled)
-    marks = [Boxes(found, COLOURS[phase]) for phase, found in boxes.items()]
+    marks = [Boxes(stacked, COLOURS[phase]) for phase, stacked in boxes.items()]
     height = ROW * len(medians)
     return Panel(x, names, [*marks, Lines(edges, "paper", 1.5), *totals], title, 250, height, 64)
 
@@ -177,8 +175,8 @@ def phase_medians(page: Page) -> dict[str, dict[str, float]]:
         for phase in PHASES:
             if math.isfinite(cell.seconds.get(phase, math.nan)):
                 times[name][phase].append(cell.seconds[phase])
-    found = {name: {p: median(v) for p, v in by.items()} for name, by in times.items()}
-    return dict(sorted(found.items(), key=lambda item: (item[1].get("fit", math.inf), item[0])))
+    medians = {name: {p: median(v) for p, v in by.items()} for name, by in times.items()}
+    return dict(sorted(medians.items(), key=lambda item: (item[1].get("fit", math.inf), item[0])))
 
 
 def _cut(timed: Medians) -> str:
@@ -202,13 +200,10 @@ def _table(medians: Medians) -> Table:
     shown = [p for p in PHASES if any(p in by for by in medians.values())]
     columns = [
         Column("Algorithm"),
-        *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="s") for p in shown),
+        *numeric(*(PHASE_NAMES[p].capitalize() for p in shown), unit="s"),
     ]
     rows: list[Row] = [
-        [
-            Cell([Code(short(name))], name),
-            *(Cell.of(by.get(p, math.nan), seconds) for p in shown),
-        ]
+        [Cell.named(name), *(Cell.of(by.get(p, math.nan), seconds) for p in shown)]
         for name, by in medians.items()
     ]
     return Table(columns, rows, "Median wall time of each phase, from single runs, rough", "phases")

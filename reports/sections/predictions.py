@@ -6,29 +6,23 @@ Made from the stored predictions of the first split that both sides have.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import Section, hookimpl
 from harness.analysis.diagnostics import InapplicableError
 from harness.analysis.diagnostics.agreement import Agreement, compare, numbers
+from harness.analysis.run_view import Cell as Measured
 from harness.core.model import Outcome, Status
 from reports.blocks.blocks import Block, Details, Figure, Fragment, Key, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, linear, rows
 from reports.charts.legends import ROW
 from reports.charts.plot import Boxes, Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page, Pair, canonical
 from reports.text.format import DASH, count, digits, plural, share, short, steps
-from reports.text.inline import Code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
 
 MOST = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart
@@ -70,16 +64,16 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return the distances of each pair's predictions, and scatters of the largest."""
-    found = list(compared(page))
-    if not found:
+    comparisons = list(compared(page))
+    if not comparisons:
         return None
-    same = sum(c.agreement.same == 1 for c in found)
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(page, found)]
-    different = [c for c in found if c.agreement.same < 1]
+    same = sum(c.agreement.same == 1 for c in comparisons)
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(page, comparisons)]
+    different = [c for c in comparisons if c.agreement.same < 1]
     if different:
         different.sort(key=lambda c: (c.agreement.correlation or 0.0, c.name))
         blocks.append(_scatters(page, different[:SCATTERS], len(different)))
-    return Fragment(blocks, badge=f"{same} of {len(found)} same" if same else "")
+    return Fragment(blocks, badge=f"{same} of {len(comparisons)} same" if same else "")
 
 
 def compared(page: Page) -> Iterator[Compared]:
@@ -94,10 +88,10 @@ def compared(page: Page) -> Iterator[Compared]:
             _side(cells[name, verdict.dataset], verdict.preparation, params)
             for name, params in zip((pair.algorithm, pair.reference), verdict.params, strict=True)
         ]
-        found = _compared(page, pair, sides) if all(sides) and number < MOST else None
-        if found:
+        comparison = _compared(page, pair, sides) if all(sides) and number < MOST else None
+        if comparison:
             number += 1
-            yield found
+            yield comparison
 
 
 def _side(
@@ -109,8 +103,8 @@ def _side(
     """
     prepared = [cell for cell in cells if preparation in ("", cell.preparation)]
     same = [cell for cell in prepared if canonical(cell.params) == canonical(params)]
-    found = same or ([] if params else prepared)
-    outcomes = found[0].outcomes if found else ()
+    chosen = same or ([] if params else prepared)
+    outcomes = chosen[0].outcomes if chosen else ()
     return {o.trial.split.label: o for o in outcomes if o.status is Status.DONE}
 
 
@@ -135,19 +129,18 @@ def _compared(page: Page, pair: Pair, sides: Sequence[Mapping[str, Outcome]]) ->
 # ------------------------------------------------------------------ steps
 
 
-def _steps(page: Page, found: Sequence[Compared]) -> Figure:
-    names = list(found[0].agreement.ulps)
-    drawn = sorted(found, key=lambda c: (-c.agreement.same, c.name))[:BARS]
-    same = sum(c.agreement.same == 1 for c in found)
-    finding = (
-        f"{same} of {plural(len(found), 'comparison')} have identical bits in every prediction."
-    )
+def _steps(page: Page, comparisons: Sequence[Compared]) -> Figure:
+    names = list(comparisons[0].agreement.ulps)
+    drawn = sorted(comparisons, key=lambda c: (-c.agreement.same, c.name))[:BARS]
+    same = sum(c.agreement.same == 1 for c in comparisons)
+    compared_pairs = plural(len(comparisons), "comparison")
+    finding = f"{same} of {compared_pairs} have identical bits in every prediction."
     return Figure(
         spec=shares([(c.name, c.agreement.ulps) for c in drawn]),
         title="Share of predictions by their distance in representable numbers",
         finding=finding
-        + (f" The chart shows {BARS}; the table has all." if len(found) > BARS else ""),
-        table=_table(found),
+        + (f" The chart shows {BARS}; the table has all." if len(comparisons) > BARS else ""),
+        table=_table(comparisons),
         keys=[
             Key("■", colour, f"{name} steps") for name, colour in zip(names, COLOURS, strict=True)
         ],
@@ -172,30 +165,27 @@ def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
                 start = end
     ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
     x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks], "share of predicted numbers")
-    marks = [Boxes(found, colour) for colour, found in boxes.items()]
+    marks = [Boxes(stacked, colour) for colour, stacked in boxes.items()]
     names = rows([name for name, _ in histograms])
     return Plot([Panel(x, names, marks, width=420, height=ROW * len(histograms))], across=1)
 
 
-def _table(found: Sequence[Compared]) -> Table:
+def _table(comparisons: Sequence[Compared]) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Same bits", numeric=True),
-        Column("Largest difference", numeric=True),
-        Column("Most steps", numeric=True),
-        Column("Correlation", numeric=True),
-        Column("Same label", numeric=True),
-        Column("Numbers", numeric=True),
-        *(Column(f"{name} steps", numeric=True) for name in found[0].agreement.ulps),
+        *texts("Algorithm", "Dataset"),
+        *numeric(
+            "Same bits",
+            "Largest difference",
+            "Most steps",
+            "Correlation",
+            "Same label",
+            "Numbers",
+            *(f"{name} steps" for name in comparisons[0].agreement.ulps),
+        ),
     ]
     rows: list[Row] = [
         [
-            Cell(
-                [Code(short(c.pair.algorithm))],
-                c.pair.algorithm,
-                _against(c),
-            ),
+            Cell.named(c.pair.algorithm, _against(c)),
             Cell(short(c.dataset), c.dataset, short(c.split)),
             Cell.of(c.agreement.same, share),
             Cell.of(c.agreement.largest, digits),
@@ -208,24 +198,21 @@ def _table(found: Sequence[Compared]) -> Table:
             Cell.of(len(c.ours), count),
             *(Cell.of(number, count) for number in c.agreement.ulps.values()),
         ]
-        for c in found
+        for c in comparisons
     ]
     return Table(columns, rows, "Predictions of each pair on the same rows", "predictions")
 
 
-def _against(found: Compared) -> str:
-    against = f"against {short(found.pair.reference)}"
-    return f"{short(found.variant, 60)}, {against}" if found.variant else against
+def _against(comparison: Compared) -> str:
+    against = f"against {short(comparison.pair.reference)}"
+    return f"{short(comparison.variant, 60)}, {against}" if comparison.variant else against
 
 
 # ------------------------------------------------------------------ scatters
 
 
 def _scatters(page: Page, drawn: Sequence[Compared], n_pairs: int) -> Details:
-    columns = [
-        Column("Algorithm and dataset"),
-        *(Column(t, numeric=True) for t in ("Reference", "Ours")),
-    ]
+    columns = [Column("Algorithm and dataset"), *numeric("Reference", "Ours")]
     rows: list[Row] = []
     panels = []
     for c in drawn:
@@ -249,16 +236,16 @@ def _scatters(page: Page, drawn: Sequence[Compared], n_pairs: int) -> Details:
     return Details(words, [figure])
 
 
-def _kept(found: Compared) -> list[int]:
+def _kept(comparison: Compared) -> list[int]:
     """Return the rows to draw: the largest distances first, then others evenly."""
-    order = np.argsort(-np.abs(found.ours - found.theirs), kind="stable")
+    order = np.argsort(-np.abs(comparison.ours - comparison.theirs), kind="stable")
     far, rest = order[: POINTS // 2], order[POINTS // 2 :]
     step = max(1, -(-len(rest) // (POINTS - len(far))))
     return [int(i) for i in (*far, *rest[::step])]
 
 
-def _scatter(found: Compared, kept: Sequence[int]) -> Panel:
-    points = [(float(found.theirs[i]), float(found.ours[i])) for i in kept]
+def _scatter(comparison: Compared, kept: Sequence[int]) -> Panel:
+    points = [(float(comparison.theirs[i]), float(comparison.ours[i])) for i in kept]
     every = [v for point in points for v in point]
     x, y = linear(every, "reference", most=4), linear(every, "ours", most=4)
     ends = (x.low, x.high)
@@ -266,4 +253,4 @@ def _scatter(found: Compared, kept: Sequence[int]) -> Panel:
         Lines([[(e, e) for e in ends]], "muted", 1, "3 3"),
         Dots(points, "blue", radius=2, opacity=0.6),
     ]
-    return Panel(x, y, marks, found.name, 170, 150)
+    return Panel(x, y, marks, comparison.name, 170, 150)

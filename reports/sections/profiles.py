@@ -8,24 +8,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Cell as Measured
 from reports.blocks.blocks import Figure, Fragment, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, brief_ratio, linear, log_scale
 from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Lines, Mark, Panel, Plot
 from reports.page.page import Page
 from reports.text.format import count, digits, few, plural, share, short
-from reports.text.inline import Code
 from reports.text.means import mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
 
 FEWEST = 5  # datasets; with fewer a profile has too few steps
 FACTORS = (1.0, 1.1, 2.0, 5.0)  # of the table
@@ -51,20 +45,22 @@ def build(page: Page) -> Fragment | None:
     """Return the profiles of loss and training time, or None for few datasets."""
     if len(page.by_dataset) < FEWEST:
         return None
-    found = {key: factors(page, key) for key, _ in QUANTITIES}
-    found = {key: by for key, by in found.items() if len(by) > 1}
-    if not found:
+    factors_of = {key: factors(page, key) for key, _ in QUANTITIES}
+    factors_of = {key: by for key, by in factors_of.items() if len(by) > 1}
+    if not factors_of:
         return None
-    drawn = _chosen(found)
-    panels = [_panel(found[key], drawn, title) for key, title in QUANTITIES if key in found]
+    drawn = _chosen(factors_of)
+    panels = [
+        _panel(factors_of[key], drawn, title) for key, title in QUANTITIES if key in factors_of
+    ]
     figure = Figure(
         spec=Plot(panels, across=2),
         title="Share of datasets within a factor of the best, for loss and for training time",
-        finding=_finding(found, len(page.by_dataset)),
-        table=_table(found),
+        finding=_finding(factors_of, len(page.by_dataset)),
+        table=_table(factors_of),
         keys=series_keys(short(name, 40) for name in drawn),
         again=page.again(),
-        points=_points(found, drawn),
+        points=_points(factors_of, drawn),
     )
     return Fragment([Paragraph(NOTE, role="note"), figure])
 
@@ -75,14 +71,14 @@ def factors(page: Page, key: str) -> dict[str, list[float]]:
     Datasets without a positive number are left out.
     """
     names = list(dict.fromkeys(page.names.values()))
-    found: dict[str, list[float]] = {name: [] for name in names}
+    by_name: dict[str, list[float]] = {name: [] for name in names}
     for cells in page.by_dataset.values():
         values = {name: _value(page, cell, key) for name, cell in cells}
         best = min((v for v in values.values() if v > 0), default=math.inf)
         if math.isfinite(best):
             for name in names:
-                found[name].append(values.get(name, math.inf) / best)
-    return {name: by for name, by in found.items() if any(map(math.isfinite, by))}
+                by_name[name].append(values.get(name, math.inf) / best)
+    return {name: by for name, by in by_name.items() if any(map(math.isfinite, by))}
 
 
 def _value(page: Page, cell: Measured, key: str) -> float:
@@ -100,24 +96,23 @@ def within(factors: Sequence[float], tau: float) -> float:
     return sum(f <= tau for f in factors) / len(factors)
 
 
-def _chosen(found: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
+def _chosen(factors_of: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
     """Return the names with the least mean log factors, as many as the chart can show."""
     limit = math.log(FURTHEST)
     cost = {
         name: mean(
             min(math.log(f), limit) if f < math.inf else limit
-            for by in found.values()
+            for by in factors_of.values()
             for f in by.get(name, [math.inf])
         )
-        for name in {n for by in found.values() for n in by}
+        for name in {n for by in factors_of.values() for n in by}
     }
     return sorted(cost, key=lambda name: (cost[name], name))[: len(SERIES)]
 
 
-def _points(found: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[str]) -> Table:
+def _points(factors_of: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[str]) -> Table:
     """Return the corners of the drawn steps."""
-    columns = [Column("Algorithm"), Column("Of")]
-    columns += [Column(t, numeric=True) for t in ("Factor", "Share of datasets")]
+    columns = [*texts("Algorithm", "Of"), *numeric("Factor", "Share of datasets")]
     rows: list[Row] = [
         [
             name,
@@ -125,7 +120,7 @@ def _points(found: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[
             Cell.of(tau, digits),
             Cell.of(y, digits),
         ]
-        for key, by in found.items()
+        for key, by in factors_of.items()
         for name in drawn
         if name in by
         for tau, y in _steps(by[name], _end(by, drawn))
@@ -133,20 +128,20 @@ def _points(found: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[
     return Table(columns, rows, "Each step in the chart", "profiles-steps")
 
 
-def _end(found: Mapping[str, Sequence[float]], drawn: Sequence[str]) -> float:
-    finite = [f for name in drawn for f in found.get(name, ()) if f < math.inf]
+def _end(by_name: Mapping[str, Sequence[float]], drawn: Sequence[str]) -> float:
+    finite = [f for name in drawn for f in by_name.get(name, ()) if f < math.inf]
     return min(max([*finite, 1.5]) * 1.05, FURTHEST)
 
 
-def _panel(found: Mapping[str, Sequence[float]], drawn: Sequence[str], title: str) -> Panel:
-    end = _end(found, drawn)
+def _panel(by_name: Mapping[str, Sequence[float]], drawn: Sequence[str], title: str) -> Panel:
+    end = _end(by_name, drawn)
     ticks = [t for t in log_scale([1.25, end / 1.25])[1] if 1 <= t <= end]
     ticks = ticks if 1.0 in ticks else [1.0, *ticks]
     x = Axis(1.0, end, ticks, [brief_ratio(t) for t in ticks], title, log=True)
     marks: list[Mark] = [
-        Lines([_steps(found[name], end)], colour, 2, dash, name)
+        Lines([_steps(by_name[name], end)], colour, 2, dash, name)
         for name, (colour, dash, _) in zip(drawn, SERIES, strict=False)
-        if name in found
+        if name in by_name
     ]
     y = linear((0.0, 1.0), "share of datasets", zero=True)
     return Panel(x, y, marks, width=300, height=220)
@@ -161,26 +156,26 @@ def _steps(factors: Sequence[float], end: float) -> list[tuple[float, float]]:
     return [*path, (end, height)]
 
 
-def _finding(found: Mapping[str, Mapping[str, Sequence[float]]], datasets: int) -> str:
+def _finding(factors_of: Mapping[str, Mapping[str, Sequence[float]]], datasets: int) -> str:
     parts = []
     for key, what in (("loss", "the least loss"), ("fit", "the shortest training")):
-        if key in found:
-            most = max(within(by, 1.0) for by in found[key].values())
-            names = [name for name, by in found[key].items() if within(by, 1.0) == most]
+        if key in factors_of:
+            most = max(within(by, 1.0) for by in factors_of[key].values())
+            names = [name for name, by in factors_of[key].items() if within(by, 1.0) == most]
             parts.append(f"{what} most often: {few(names, 2)}, on {most:.0%} of them")
     return f"Over {plural(datasets, 'dataset')}: {'; '.join(parts)}."
 
 
-def _table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> Table:
+def _table(factors_of: Mapping[str, Mapping[str, Sequence[float]]]) -> Table:
     columns = [Column("Algorithm")]
-    for key in found:
+    for key in factors_of:
         what = "Loss" if key == "loss" else "Time"
-        columns += [Column(f"{what} within {brief_ratio(f)}", numeric=True) for f in FACTORS]
-    columns.append(Column("Datasets", numeric=True))
+        columns += numeric(*(f"{what} within {brief_ratio(f)}" for f in FACTORS))
+    columns += numeric("Datasets")
     rows: list[Row] = []
-    for name in dict.fromkeys(n for by in found.values() for n in by):
-        cells: list[Cell] = [Cell([Code(short(name))], name)]
-        mine = [by.get(name, ()) for by in found.values()]
+    for name in dict.fromkeys(n for by in factors_of.values() for n in by):
+        cells: list[Cell] = [Cell.named(name)]
+        mine = [by.get(name, ()) for by in factors_of.values()]
         for by in mine:
             cells += [Cell.of(within(by, f) if by else None, share) for f in FACTORS]
         rows.append([*cells, Cell.of(sum(map(math.isfinite, max(mine, key=len))), count)])

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import Section, hookimpl
 from harness.analysis.curves import event_curve
 from harness.analysis.diagnostics import calibration
-from harness.core.model import Status, Task
+from harness.analysis.run_view import Cell as Measured
+from harness.core.model import Status, Task, Trial
 from reports.blocks.blocks import Block, Figure, Fragment, Key, Paragraph
 from reports.blocks.blocks import Panel as Part
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, linear
 from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page
 from reports.text.format import digits, plural, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
-    from harness.core.model import Trial
 
 OPEN = 4  # datasets that are open at first
 MOST = 40  # datasets with charts
@@ -81,11 +75,11 @@ def task_of(page: Page, dataset: str) -> str:
 
 def pooled(page: Page, dataset: str) -> list[Predicted]:
     """Return the predictions of the most accurate algorithms, best first."""
-    found = []
+    predictions = []
     for name, cell in page.by_dataset[dataset]:
-        if len(found) < DRAWN and (one := _pooled(page, name, cell)) is not None:
-            found.append(one)
-    return found
+        if len(predictions) < DRAWN and (one := _pooled(page, name, cell)) is not None:
+            predictions.append(one)
+    return predictions
 
 
 def _pooled(page: Page, name: str, cell: Measured) -> Predicted | None:
@@ -114,11 +108,8 @@ def _figures(page: Page, dataset: str, found: Sequence[Predicted]) -> list[Block
     columns = [Column("Algorithm")]
     if task == Task.BINARY and all(len(np.unique(p.y)) == 2 for p in found):
         panels = [_roc(found), _precision(found), *panels]
-        columns += [
-            Column("Area under ROC", numeric=True),
-            Column("Average precision", numeric=True),
-        ]
-    columns.append(Column("Expected calibration error", numeric=True))
+        columns += numeric("Area under ROC", "Average precision")
+    columns += numeric("Expected calibration error")
     rows: list[Row] = [_row(p, len(columns)) for p in found]
     caption = f"Areas under the curves on {short(dataset)}, and calibration error"
     caption += f" over {calibration.BINS} bins"
@@ -143,8 +134,7 @@ def _points(found: Sequence[Predicted], dataset: str, *, curves: bool) -> Table:
             fpr, tpr, precision = curve(p)
             drawn += [("ROC", _thinned(fpr, tpr)), ("precision", _thinned(tpr, precision))]
         rows += [[p.name, name, Cell("", x), Cell("", y)] for name, line in drawn for x, y in line]
-    columns = [Column("Algorithm"), Column("Curve"), Column("x", numeric=True)]
-    columns.append(Column("y", numeric=True))
+    columns = [*texts("Algorithm", "Curve"), Column("x", numeric=True), *numeric("y")]
     caption = f"Each point in the chart, at most {POINTS} of a curve"
     return Table(columns, rows, caption, f"quality-points-{dataset}")
 
@@ -267,10 +257,7 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
         rows.append(
             [short(p.name), *(Cell.of(v, digits) for v in (residual.mean(), low, middle, high))]
         )
-    columns = [
-        Column("Algorithm"),
-        *(Column(t, numeric=True) for t in ("Mean", "5 %", "Median", "95 %")),
-    ]
+    columns = [Column("Algorithm"), *numeric("Mean", "5 %", "Median", "95 %")]
     return Figure(
         spec=Plot(panels, across=3),
         title=f"Residuals against predictions on {dataset}, one panel for each algorithm",
@@ -282,8 +269,7 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
 
 
 def _dots_table(dots: Sequence[Row], dataset: str) -> Table:
-    columns = [Column("Algorithm"), Column("What")]
-    columns += [Column(t, numeric=True) for t in ("Predicted", "Residual")]
+    columns = [*texts("Algorithm", "What"), *numeric("Predicted", "Residual")]
     caption = f"Each dot in the chart, about {DOTS} of an algorithm"
     return Table(columns, dots, caption, f"residual-points-{dataset}")
 

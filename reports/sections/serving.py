@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
-from harness.analysis.serving import speedup
 from reports.blocks.blocks import Block, Callout, Fragment, Items, Paragraph
 from reports.charts.serving import batch_figure, latency_figure, start_table, thread_figure
 from reports.page.page import Page
 from reports.text.format import count, plural, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOTE = (
     "Each model is trained once and saved. Every launch starts a new process, which imports the "
@@ -47,7 +43,7 @@ def build(page: Page) -> Fragment | None:
         figures = (
             batch_figure(measured, again),
             latency_figure(measured, again),
-            thread_figure(measured, speedup, again),
+            thread_figure(measured, again),
         )
         blocks += [figure for figure in figures if figure is not None]
         blocks.append(start_table(measured, again))

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Speed
 from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
-from reports.charts.forest import Estimate, ratios
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
+from reports.charts.forest import Estimate, both_ends, ratios
 from reports.charts.legends import SPEEDS, keys
 from reports.page.page import Page
 from reports.page.verdict_matrix import pair_name
 from reports.text.format import plural, ratio, seconds, short
-from reports.text.inline import Code
 from reports.text.means import geometric_mean
 from reports.words.verdict_words import PHASE_NAMES, speed_badge, speed_tally, speed_word
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Speed
-
-DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (
     "Each ratio is the reference's time over ours, from calls that alternate in two "
     "processes (ABBA); above 1 ours is faster. A bar is the 95 % interval; where it "
@@ -57,8 +51,7 @@ def _is_noise(speed: Speed) -> bool:
 
 def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
     ordered = sorted(speeds, key=lambda s: -s.ratio.value)
-    half = DRAWN // 2
-    drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
+    drawn, cut = both_ends(ordered)
     rows = [
         Estimate(_name(page, speed), speed_word(speed), *_bounds(speed), algorithm=speed.algorithm)
         for speed in drawn
@@ -68,7 +61,7 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
     figure = Figure(
         spec=ratios(rows),
         title=f"{title}: time of the reference over time of ours, with intervals",
-        finding=finding(speeds) + _cut(ordered),
+        finding=finding(speeds) + cut,
         table=_table(title, phase, ordered),
         keys=keys(SPEEDS, (row.kind for row in rows)),
         again=_again(page, drawn),
@@ -82,14 +75,6 @@ def finding(speeds: list[Speed]) -> str:
     return f"{speed_tally(speeds)}; the geometric mean is {middle}."
 
 
-def _cut(speeds: list[Speed]) -> str:
-    if len(speeds) <= DRAWN:
-        return ""
-    return (
-        f" The chart shows the {DRAWN // 2} highest and the {DRAWN // 2} lowest; the table has all."
-    )
-
-
 def _bounds(speed: Speed) -> tuple[float, float, float]:
     return speed.ratio.low, speed.ratio.value, speed.ratio.high
 
@@ -101,21 +86,16 @@ def _name(page: Page, speed: Speed) -> str:
 
 def _table(title: str, phase: str, speeds: list[Speed]) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Ratio", numeric=True),
-        Column("Low", numeric=True),
-        Column("High", numeric=True),
-        Column("Level", numeric=True),
-        Column("Ours", numeric=True, unit="s"),
-        Column("Reference", numeric=True, unit="s"),
+        *texts("Algorithm", "Dataset"),
+        *numeric("Ratio", "Low", "High", "Level"),
+        *numeric("Ours", "Reference", unit="s"),
         Column("Memory ratio", numeric=True),
         Column("From"),
         Column("Notes", wide=True),
     ]
     rows: list[Row] = [
         [
-            Cell([Code(short(s.algorithm))], s.algorithm, f"against {short(s.reference)}"),
+            Cell.named(s.algorithm, f"against {short(s.reference)}"),
             short(s.dataset),
             Cell([speed_badge(s)], s.ratio.value),
             Cell.of(s.ratio.low, ratio),
@@ -138,7 +118,7 @@ def _environments(speed: Speed) -> list[str]:
     return [] if ours == theirs else [f"{short(ours)} against {short(theirs)}"]
 
 
-def _again(page: Page, drawn: list[Speed]) -> str:
+def _again(page: Page, drawn: Sequence[Speed]) -> str:
     """Return the commands that repeat the drawn duels."""
     places = {(s.algorithm, s.reference, s.dataset) for s in drawn}
     duels = ((d, (d.duel.a.name, d.duel.b.name)) for d in page.view.duels)

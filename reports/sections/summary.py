@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from harness import Section, hookimpl
 from harness.analysis.recommendation import AnswerText, answer_text, answers_of
+from harness.analysis.run_view import Cell as Measured
+from harness.analysis.run_view import Speed
 from harness.analysis.seconds import left_out
 from reports.blocks.blocks import (
     Block,
@@ -35,16 +37,7 @@ from reports.text.format import DASH, count, digits, few, listing, loss, plural,
 from reports.text.inline import Code, Inline, Link, Strong, Words
 from reports.text.means import geometric_mean
 from reports.words.change_words import changed
-from reports.words.verdict_words import (
-    speed_word,
-    training_phase,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from harness.analysis.run_view import Cell as Measured
-    from harness.analysis.run_view import Speed
+from reports.words.verdict_words import speed_word, training_phase
 
 RATIOS = (
     "= identical trees · ≈ same trees, or equivalent accuracy · ▲ better or faster · ▼ "
@@ -112,10 +105,10 @@ def _evidence(page: Page) -> list[Inline]:
     links = [Link("all verdicts", "#verdicts")]
     links += [Link("where trees differ", "#parity")] if page.view.parity else []
     links += [Link("all duels", "#duels")] if page.view.duels else []
-    found: list[Inline] = [" Details: "]
+    words: list[Inline] = [" Details: "]
     for link in links:
-        found += [link, ", "]
-    return [*found[:-1], "."]
+        words += [link, ", "]
+    return [*words[:-1], "."]
 
 
 def _boxes(page: Page, answer: Callout | None = None) -> list[Block]:
@@ -161,14 +154,14 @@ def _leader(page: Page) -> str:
     if len(firsts) == 1:
         [(dataset, (name, cell))] = firsts.items()
         metric, score = short(page.metric(cell)), loss(page.score(cell))
-        found = f"{short(name)} has the best mean {metric} on {short(dataset)}, {score}"
+        sentence = f"{short(name)} has the best mean {metric} on {short(dataset)}, {score}"
     else:
         counts = Counter(name for name, _ in firsts.values())
         most = max(counts.values())
         names = sorted(short(name) for name, n in counts.items() if n == most)
         verb = "each have" if len(names) > 1 else "has"
-        found = f"{few(names)} {verb} the best mean score on {most} of {len(firsts)} datasets"
-    return f"{found}. This is a ranking without a statistical test."
+        sentence = f"{few(names)} {verb} the best mean score on {most} of {len(firsts)} datasets"
+    return f"{sentence}. This is a ranking without a statistical test."
 
 
 def _contested(page: Page, cells: Sequence[tuple[str, Measured]]) -> bool:

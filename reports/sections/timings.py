@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.speed import is_self_duel
 from harness.core.model import Block as Timed
 from harness.core.model import DuelOutcome
 from reports.blocks.blocks import Details, Figure, Fragment, Key, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import brief_seconds, linear, logarithmic
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page
 from reports.text.format import count, plural, seconds, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MOST = 24  # duels that are drawn
 PHASES = ("fit", "native", "predict")  # the first of these that a duel has
@@ -64,14 +60,14 @@ def phase_of(outcome: DuelOutcome) -> str:
 
 def calls(outcome: DuelOutcome, phase: str) -> list[tuple[str, int, int, float]]:
     """Return (side, launch, block, seconds) of each call, in order."""
-    found = []
+    timed = []
     for block in _ordered(outcome.blocks):
         if block.phase == phase:
             left = {"A": list(block.a), "B": list(block.b)}
-            found += [
+            timed += [
                 (side, block.launch, block.index, left[side].pop(0).wall) for side in block.order
             ]
-    return found
+    return timed
 
 
 def _ordered(blocks: Sequence[Timed]) -> list[Timed]:
@@ -101,9 +97,10 @@ def _name(outcome: DuelOutcome) -> str:
 
 def _table(duels: Sequence[DuelOutcome]) -> Table:
     """Return one row of call times for each side of each duel and phase."""
-    columns = [Column("Duel"), Column("Phase"), Column("Algorithm"), Column("Calls", numeric=True)]
-    columns += [
-        Column(title, numeric=True, unit="s") for title in ("First call", "Least", "Median", "Most")
+    columns = [
+        *texts("Duel", "Phase", "Algorithm"),
+        Column("Calls", numeric=True),
+        *numeric("First call", "Least", "Median", "Most", unit="s"),
     ]
     rows: list[Row] = []
     for outcome in duels:
@@ -122,9 +119,8 @@ def _table(duels: Sequence[DuelOutcome]) -> Table:
 def _points(drawn: Sequence[DuelOutcome]) -> Table:
     """Return all drawn calls."""
     columns = [
-        Column("Duel"),
-        Column("Phase"),
-        *(Column(t, numeric=True) for t in ("Launch", "Block", "Call")),
+        *texts("Duel", "Phase"),
+        *numeric("Launch", "Block", "Call"),
         Column("Algorithm"),
         Column("Wall time", numeric=True, unit="s"),
     ]

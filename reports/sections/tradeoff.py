@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.all_pairs import Field
 from harness.analysis.curves import front
 from reports.blocks.blocks import Figure, Fragment, Key, Paragraph, Sides
 from reports.blocks.blocks import Panel as Part
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.axes import brief_seconds, logarithmic
 from reports.charts.legends import ORIGINS, keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot, Point
@@ -28,11 +27,7 @@ from reports.page.recommendation import (
     training_seconds,
 )
 from reports.text.format import count, digits, few, plural, seconds, short
-from reports.text.inline import Code
 from reports.text.palette import LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOTE = (
     "Loss above the best one, as a mean share of each dataset's gap between the constant "
@@ -84,7 +79,7 @@ def standings(page: Page, field: Field) -> list[Standing]:
     """Return all algorithms of a task, most accurate first."""
     origin = {name: page.view.cells[i].algorithm for i, name in page.names.items()}
     tracks = {name: page.view.cells[i].tracks for i, name in page.names.items()}
-    found = [
+    standing = [
         Standing(
             name,
             "reference library" if page.is_reference(origin[name]) else "from scratch",
@@ -97,17 +92,17 @@ def standings(page: Page, field: Field) -> list[Standing]:
         )
         for name, behind in zip(field.names, shares_behind(field), strict=True)
     ]
-    return sorted(found, key=lambda s: (s.behind, s.name))
+    return sorted(standing, key=lambda s: (s.behind, s.name))
 
 
 def _figures(page: Page, task: str, field: Field) -> Sides:
     """Return the charts of training time and of predict time; a narrow screen stacks them."""
-    found = standings(page, field)
+    ranked = standings(page, field)
     again = page.again(datasets=field.datasets)
     figures = [
-        replace(_figure(task, found, phase), again=again)
+        replace(_figure(task, ranked, phase), again=again)
         for phase in ("train", "predict")
-        if any(math.isfinite(seconds_of(s, phase)) for s in found)
+        if any(math.isfinite(seconds_of(s, phase)) for s in ranked)
     ]
     return Sides(figures)
 
@@ -218,8 +213,7 @@ def _table(task: str, found: Sequence[Standing], phase: str) -> Table:
     columns = [
         Column("Algorithm"),
         Column("Point", numeric=True),
-        Column("Loss above the best", numeric=True, unit="share of the gap"),
-        Column("Half of its interval", numeric=True, unit="share of the gap"),
+        *numeric("Loss above the best", "Half of its interval", unit="share of the gap"),
         Column(time, numeric=True, unit="s, single runs"),
         Column("More accurate and faster"),
     ]
@@ -229,7 +223,7 @@ def _table(task: str, found: Sequence[Standing], phase: str) -> Table:
         better = [o.name for o in found if o.behind < s.behind and seconds_of(o, phase) < mine]
         rows.append(
             [
-                Cell([Code(short(s.name))], s.name, s.kind),
+                Cell.named(s.name, s.kind),
                 Cell.of(number, count),
                 Cell.of(s.behind, digits),
                 Cell.of(s.margin or None, digits),

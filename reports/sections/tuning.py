@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
-from harness.analysis.trajectories import bands_by_number, bands_by_time, trajectories
+from harness.analysis.trajectories import Trajectory, bands_by_number, bands_by_time, trajectories
 from reports.blocks.blocks import Block, Fragment, Panel, Paragraph
 from reports.charts.tuning_curves import tuning_figure
 from reports.page.page import Page
 from reports.text.format import short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.trajectories import Trajectory
 
 NOTE = (
     "The loss is the mean over the inner folds of a search, on training rows that its models did "

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Cell as Measured
 from harness.analysis.seconds import counts
 from harness.core.model import Sample, Status
 from reports.blocks.blocks import Figure, Fragment, Paragraph
 from reports.blocks.blocks import Panel as Part
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import brief_ratio, linear, logarithmic
 from reports.charts.axes import rows as rows_of
 from reports.charts.legends import ROW
@@ -23,11 +23,6 @@ from reports.page.page import Page
 from reports.text.format import few, plural, ratio, short, signed
 from reports.text.inline import Code
 from reports.text.means import mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
 
 MOST = 30  # variants of one chart
 NOTE = (
@@ -56,17 +51,17 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return one panel for each algorithm with several sets of params."""
-    found = variants(page)
-    if not found:
+    variants_of = variants(page)
+    if not variants_of:
         return None
     parts = [
         Part(
             f"{short(algorithm, 40)} on {short(dataset, 40)}",
             [_figure(page, algorithm, dataset, several)],
             page.anchor("variants", f"{algorithm}-{dataset}"),
-            folded=len(found) > 6,
+            folded=len(variants_of) > 6,
         )
-        for (algorithm, dataset), several in found.items()
+        for (algorithm, dataset), several in variants_of.items()
     ]
     return Fragment([Paragraph(NOTE, role="note"), *parts])
 
@@ -82,13 +77,13 @@ def variants(page: Page) -> dict[tuple[str, str], list[Variant]]:
         if any(o.status is Status.DONE for o in cell.outcomes):
             key = (cell.algorithm, cell.dataset, cell.preparation, *cell.tracks)
             grouped[key].append((page.variant(cell.algorithm, cell.params), cell))
-    found: dict[tuple[str, str], list[Variant]] = {}
+    variants_of: dict[tuple[str, str], list[Variant]] = {}
     for key, cells in grouped.items():
         if len(cells) > 1:
             base = cells[0][1]
             several = [_variant(page, name, cell, base) for name, cell in cells]
-            found.setdefault((key[0], key[1]), []).extend(several)
-    return found
+            variants_of.setdefault((key[0], key[1]), []).extend(several)
+    return variants_of
 
 
 def _variant(page: Page, name: str, cell: Measured, base: Measured) -> Variant:
@@ -127,8 +122,8 @@ def _by_split(page: Page, cell: Measured, metric: str) -> dict[str, tuple[float,
 
 
 def _seconds(samples: Sequence[Sample]) -> float:
-    found = [s.wall for s in samples if s.phase == "fit"]
-    return statistics.median(found) if found else math.nan
+    walls = [s.wall for s in samples if s.phase == "fit"]
+    return statistics.median(walls) if walls else math.nan
 
 
 def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) -> Figure:
@@ -148,8 +143,7 @@ def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) 
 
 
 def _points(algorithm: str, dataset: str, drawn: Sequence[Variant]) -> Table:
-    columns = [Column("Variant"), Column("Split")]
-    columns += [Column(t, numeric=True) for t in ("Change of the loss", "Time over the first")]
+    columns = [*texts("Variant", "Split"), *numeric("Change of the loss", "Time over the first")]
     rows: list[Row] = [
         [v.name, label, Cell.of(change, signed), Cell.of(over, ratio)]
         for v in drawn
@@ -189,8 +183,7 @@ def _panel(found: Sequence[Variant], key: str, title: str) -> Panel:
 def _table(algorithm: str, dataset: str, found: Sequence[Variant]) -> Table:
     columns = [
         Column("Variant"),
-        *(Column(t, numeric=True) for t in ("Mean change", "Least", "Most", "Time over the first")),
-        Column("Splits", numeric=True),
+        *numeric("Mean change", "Least", "Most", "Time over the first", "Splits"),
     ]
     rows: list[Row] = [
         [

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Accuracy, Speed
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.page import Page, Pair
 from reports.page.verdict_matrix import pair_cell, pair_name
 from reports.text.format import digits, share, short
@@ -21,11 +22,6 @@ from reports.words.verdict_words import (
     speed_badge,
     training_phase,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from harness.analysis.run_view import Accuracy, Speed
 
 POSTERIOR = ("worse", "equivalent", "better")
 EXPLAINED = (
@@ -56,20 +52,20 @@ def build(page: Page) -> Fragment | None:
 def _matrix(page: Page) -> Table:
     """Return a table of datasets × pairs: accuracy verdict and ratio of training times."""
     phase = training_phase(page.view.speed)
-    found: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
+    verdicts_of: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
     for pair in page.pairs:
         for verdict in page.accuracy(pair):
-            found[verdict.dataset].setdefault(pair, ([], []))[0].append(verdict)
+            verdicts_of[verdict.dataset].setdefault(pair, ([], []))[0].append(verdict)
         for speed in page.speed(pair, phase):
-            found[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
+            verdicts_of[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
     names = [pair_name(page, pair.algorithm, pair.reference) for pair in page.pairs]
-    columns = [Column("Dataset"), *map(Column, names)]
+    columns = texts("Dataset", *names)
     rows: list[Row] = [
         [
             Cell(short(dataset), dataset),
             *(_matrix_cell(phase, *by_pair.get(pair, ((), ()))) for pair in page.pairs),
         ]
-        for dataset, by_pair in sorted(found.items())
+        for dataset, by_pair in sorted(verdicts_of.items())
     ]
     caption = f"Dataset by dataset: the accuracy verdict, and the ratio of the duels' {phase} times"
     return Table(columns, rows, caption, "verdict-matrix", again=cells_again(page))
@@ -88,13 +84,10 @@ def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Spee
 
 def _every(page: Page) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Verdict"),
+        *texts("Algorithm", "Dataset", "Verdict"),
         Column("Difference", numeric=True),
-        Column("Low", numeric=True, unit="95 %"),
-        Column("High", numeric=True, unit="95 %"),
-        *(Column(f"P({word})", numeric=True) for word in POSTERIOR),
+        *numeric("Low", "High", unit="95 %"),
+        *numeric(*(f"P({word})" for word in POSTERIOR)),
         Column("Metric and margin"),
         Column("Splits", numeric=True),
         Column("Notes, and what is needed to decide", wide=True),

@@ -31,15 +31,15 @@ def pairs_again(page: Page, pairs: Iterable[Pair]) -> str:
 
 def cells_again(page: Page) -> str:
     """Return the command of each pair on each of its datasets."""
-    found: dict[tuple[Pair, str], None] = {}
+    places: dict[tuple[Pair, str], None] = {}
     for pair in page.pairs:
         for verdict in (*page.accuracy(pair), *page.speed(pair)):
-            found[pair, verdict.dataset] = None
-    if len(found) > MOST:
+            places[pair, verdict.dataset] = None
+    if len(places) > MOST:
         return pairs_again(page, page.pairs)
     return _listed(
         (f"{_words(pair)} on {short(dataset)}", _both(page, pair, dataset))
-        for pair, dataset in found
+        for pair, dataset in places
     )
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from harness.analysis.compare import RunComparison
+from harness.analysis.run_view import Accuracy
 from reports.text.format import few, moment, plural, short
 from reports.text.inline import Link, Words
-
-if TYPE_CHECKING:
-    from harness.analysis.compare import RunComparison
-    from harness.analysis.run_view import Accuracy
 
 
 def changed(comparison: RunComparison) -> list[Words]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from harness.analysis.gates import Decision
 from harness.analysis.parity_level import RUNGS
+from harness.analysis.run_view import Parity
 from harness.core.model import JSON, to_json
 from reports.text.format import listing, plural, short
-
-if TYPE_CHECKING:
-    from harness.analysis.gates import Decision
-    from harness.analysis.run_view import Parity
 
 
 def gate_sentence(decisions: Sequence[Decision]) -> str:
@@ -32,11 +29,11 @@ def mode_of(parity: Parity) -> str:
     return str(parity.params[0].get("parity") or "")
 
 
-def parity_sentences(found: Sequence[Parity]) -> list[str]:
+def parity_sentences(parities: Sequence[Parity]) -> list[str]:
     """Return one sentence for each pair and mode: the number of datasets by parity level."""
     sentences = []
-    for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in found):
-        rungs = Counter(p.rung for p in found if (p.algorithm, mode_of(p), p.reference) == key)
+    for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in parities):
+        rungs = Counter(p.rung for p in parities if (p.algorithm, mode_of(p), p.reference) == key)
         counts = [
             f"{rung or 'no parity level'} on {plural(rungs[rung], 'dataset')}"
             for rung in RUNGS
@@ -48,10 +45,10 @@ def parity_sentences(found: Sequence[Parity]) -> list[str]:
     return sentences
 
 
-def parity_json(found: Sequence[Parity]) -> list[JSON]:
+def parity_json(parities: Sequence[Parity]) -> list[JSON]:
     """Return the parity level of each pair on each dataset, with the differences in words."""
     documents = []
-    for parity in found:
+    for parity in parities:
         comparison = parity.comparison
         parted = [d.sentence for d in comparison.differences] if comparison else []
         whole = to_json(parity)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from harness.analysis.run_view import Accuracy, Speed
 from harness.analysis.speed import BUSY_NOTES
 from reports.blocks.tables import Cell, track
 from reports.text.format import SPACE, bounds, digits, plural, ratio, short, signed
 from reports.text.inline import Badge, Words
 from reports.text.means import geometric_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from harness.analysis.run_view import Accuracy, Speed
 
 ORDER = ("equivalent", "better", "worse", "inconclusive")
 _BADGES = {
@@ -24,11 +20,7 @@ _BADGES = {
     "worse": ("bad", "▼"),
     "inconclusive": ("unsure", "?"),
 }
-_SPEEDS = {
-    "faster": ("good", "▲"),
-    "slower": ("bad", "▼"),
-    "undecided": ("unsure", "?"),
-}
+_SPEEDS = {"faster": ("good", "▲"), "slower": ("bad", "▼"), "undecided": ("unsure", "?")}
 _LEVELS = {
     "L3": ("L3 identical trees", "same", "="),
     "L2": ("L2 same trees", "same", "≈"),

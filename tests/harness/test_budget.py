@@ -14,11 +14,11 @@ from harness.runs.budget import (
     Clock,
     Cost,
     Sizes,
+    budget_sentence,
     fit_experiment,
     needs_samples,
     rounds_of,
     with_rows,
-    words_of,
 )
 
 SIZES = {"mine": Sizes(rows=100_000, columns=10, classes=2)}
@@ -187,4 +187,4 @@ def test_compiling_does_not_count():
 )
 def test_reductions_are_reported(message, words):
     usual = {"splits": 10, "planned": 10, "most_train_rows": 0, "left_out": {}, "seconds": 600.0}
-    assert words_of({**usual, **message}) == words
+    assert budget_sentence({**usual, **message}) == words

@@ -19,7 +19,7 @@ from harness.core.model import (
     StopRule,
     Task,
     Trial,
-    duel_outcome_from_json,
+    duel_from_json,
     to_json,
 )
 from harness.execution.session import DiedError, RefusedError, TooLateError
@@ -154,7 +154,7 @@ def test_slower_of_very_long_calls_runs_once_a_block_between_two_of_the_other(ou
     assert {(len(b.a), len(b.b)) for b in result.blocks} == {(order.count("A"), order.count("B"))}
     train = next(speed for speed in speeds_of(result) if speed.phase == "train")
     assert train.ratio.value == pytest.approx(theirs / ours)
-    assert duel_outcome_from_json(to_json(result)) == result
+    assert duel_from_json(to_json(result.duel)) == result.duel
 
 
 def test_no_launch_starts_after_the_deadline(monkeypatch):
@@ -305,7 +305,7 @@ def test_pause_precedes_each_call(monkeypatch):
 
 def test_outcomes_survive_json_and_have_the_facts_of_both_sides():
     result = FakeDuel().run()
-    assert duel_outcome_from_json(to_json(result)) == result
+    assert duel_from_json(to_json(result.duel)) == result.duel
     assert result.facts["a"]["versions"] == {"numpy": "2"}
     assert result.facts["b"]["train_rows"] == 120
     assert set(result.facts["spin"]) == set(driver.SPIN_VARIABLES)
@@ -331,7 +331,7 @@ def test_duel_with_a_stop_rule_ends_at_the_first_sufficient_interim_analysis():
     assert len(result.facts["launches"]) == 8
     assert "holds" in result.facts["stopped"]
     assert result.status is Status.DONE
-    assert duel_outcome_from_json(to_json(result)).duel.stop == rule
+    assert duel_from_json(to_json(result.duel)).stop == rule
 
 
 def test_duel_that_reaches_no_precision_says_so_at_its_last_interim_analysis():

@@ -74,7 +74,7 @@ def test_job_survives_json(job):
 
 @given(DUELS)
 def test_duel_survives_json(duel):
-    assert model.duel_outcome_from_json(through_json(duel)) == duel
+    assert model.duel_from_json(through_json(duel.duel)) == duel.duel
 
 
 def test_split_labels_are_unique():

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.analysis.compare import RunComparison, Seconds, Turn
+from harness.analysis.compare import OutcomeChange, RunComparison, Seconds
 from harness.analysis.compare_duels import RatioChange, RungChange
 from harness.analysis.diagnostics import (
     Diagnostic,
@@ -188,7 +188,7 @@ def previous_run(view: RunView, names: list[str]) -> RunComparison:
         other_data=5,
         changes=tuple(replace(a, notes=(names[2],)) for a in view.accuracy if a.dataset),
         seconds=tuple(Seconds(n, n, "fit", 0.1, 0.2, remeasured=True) for n in names),
-        turns=tuple(Turn(n, n, n, "done", "timeout") for n in names),
+        turns=tuple(OutcomeChange(n, n, n, "done", "timeout") for n in names),
         ratios=tuple(
             RatioChange(n, n, n, "fit", Interval(1, 1.1, 1.2), Interval(0.5 + i, 0.6 + i, 0.7 + i))
             for i, n in enumerate(names)

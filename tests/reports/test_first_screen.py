@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness import Section
-from harness.analysis.compare import RunComparison, Seconds, Turn
+from harness.analysis.compare import OutcomeChange, RunComparison, Seconds
 from reports import Page
 from reports.page.build import build_report
 from reports.page.verdict_matrix import as_accurate, overall, pair_cell, same_trees
@@ -120,7 +120,7 @@ def compared(view):
         other_data=0,
         changes=tuple(replace(a, verdict=v) for a, v in zip(single, words, strict=True)),
         seconds=(Seconds("bagging", "wine", "fit", 0.5, 0.25, remeasured=True),),
-        turns=(Turn("catboost", "wine", "kfold3-s0-r0-f0", "done", "timeout"),),
+        turns=(OutcomeChange("catboost", "wine", "kfold3-s0-r0-f0", "done", "timeout"),),
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from harness.analysis.run_view import Interval
 from harness.core.model import Failure, Outcome, Status
 from reports import Page
+from reports.charts import forest
 from reports.page.page import Pair
 from reports.page.verdict_matrix import pair_name
 from reports.sections import datasets as dataset_panels
@@ -349,7 +350,7 @@ def test_large_phase_of_duels_is_drawn_in_part_and_tabled_whole(typical) -> None
     fragment = speed.build(Page(replace(typical, speed=tuple(many), duels=())))
     figure = fragment.blocks[1].blocks[0]
     (panel,) = figure.spec.panels
-    assert len(panel.y.labels) == speed.DRAWN
+    assert len(panel.y.labels) == forest.DRAWN
     assert len(figure.table.rows) == 100
     assert "the table has all" in figure.finding
 

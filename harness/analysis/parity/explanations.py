@@ -28,13 +28,7 @@ WHOLE = frozenset({"output", "tree weight", "base score"})
 
 
 def sentence(diff: Difference, a: Side, b: Side) -> str:
-    """Return a sentence on a difference and its cause, as far as it is known.
-
-    Parameters
-    ----------
-    diff
-        Complete but for the sentence.
-    """
+    """Return a sentence on a difference and its cause, as far as it is known."""
     if diff.a is None or diff.b is None or diff.what in WHOLE:
         return _of_the_whole(diff, a, b)
     return f"{_where(diff)}: {_of_a_node(diff, diff.a, diff.b, a, b)}"
@@ -214,10 +208,7 @@ def _rate(diff: Difference, a: Side, b: Side) -> str:
     assert diff.scale is not None
     for side in (a, b):
         rate = param(side, RATES, USUAL_RATE.get(side.reference.split(".")[0]))
-        for factor, who in (
-            (diff.scale, b),
-            (1 / diff.scale if diff.scale else 0.0, a),
-        ):
+        for factor, who in ((diff.scale, b), (1 / diff.scale if diff.scale else 0.0, a)):
             if isinstance(rate, float) and abs(factor - rate) <= CLOSE * rate:
                 return f": {rate:g} is the learning rate, which {who.name} applies once more"
     return ""

@@ -25,13 +25,7 @@ class UnknownError(HarnessError):
 
 
 def terms_of(side: Side, training: Training, tree: int) -> Terms:
-    """Return the sums of one side when it built one of its trees.
-
-    Raises
-    ------
-    UnknownError
-        If they are unknown.
-    """
+    """Return the sums of one side when it built one of its trees."""
     rule = RULES.get(side.reference)
     if rule is None:
         what = f"{side.reference} has" if side.reference else "without a reference library there is"

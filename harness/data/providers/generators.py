@@ -9,16 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.core.ids import canonical
-from harness.core.model import Dataset, Task
+from harness.core.model import Dataset, Table, Task
 from harness.data import generation
 from harness.data.loader import Loader
 from harness.plugins.hookspecs import hookimpl
-
-if TYPE_CHECKING:
-    from harness.core.model import Table
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from harness.plugins.hookspecs import hookimpl
 @hookimpl
 def register_datasets(register: Callable[[Dataset], None]) -> None:
     """Register every usable dataset of the mirror, with suites and groups of its card."""
-    found = [entry for entry in entries() if not entry.refused]
-    if not found:
+    usable = [entry for entry in entries() if not entry.refused]
+    if not usable:
         return
     cards = {card.name: card for _, card in every_card() if not isinstance(card, DataError)}
-    for entry in found:
+    for entry in usable:
         card = cards.get(entry.name)
         register(entry.dataset(card.suites, card.read.group) if card else entry.dataset())

@@ -23,7 +23,7 @@ PREFIX, OWNER = "harness-dask-", "owner"
 YOUNG = 60.0  # seconds that a new folder may be without an owner
 
 
-class GivenUpError(Exception):
+class WaitCancelledError(Exception):
     """Error raised if waiting for a host is cancelled."""
 
 
@@ -40,7 +40,7 @@ def on_this_host(*, alone: bool, keep_waiting: Callable[[], bool] = lambda: True
 
     Raises
     ------
-    GivenUpError
+    WaitCancelledError
         If ``keep_waiting`` returns False.
 
     Notes
@@ -60,7 +60,7 @@ def _locked(name: str, kind: int, keep_waiting: Callable[[], bool]) -> Iterator[
     try:
         while not _lock(handle, kind):
             if not keep_waiting():
-                raise GivenUpError
+                raise WaitCancelledError
             time.sleep(POLL)
         yield handle
     finally:

@@ -20,19 +20,19 @@ from harness.execution.supervisor import Supervisor
 from harness.executors.dask_cluster.hosts import Folder, on_this_host
 from harness.measurement.duel import run_duel
 
-Carried = tuple[bytes, dict[str, bytes]]  # an outcome's JSON, and its array files by name
+OutcomeFiles = tuple[bytes, dict[str, bytes]]  # an outcome's JSON, and its array files by name
 
 IDLE = 600.0  # seconds without jobs after which a run's processes and files are removed
 
 
 @dataclass
-class Place:
+class RunResources:
     """Processes and files of a run on this Dask worker."""
 
     run: str
     folder: Folder = field(default_factory=Folder)
     warmed: set[tuple[str, int]] = field(default_factory=set)  # algorithm, threads
-    at_work: int = 0
+    running_jobs: int = 0
     closed: bool = False
     timer: threading.Timer = field(default_factory=lambda: threading.Timer(0.0, print))
 
@@ -40,7 +40,7 @@ class Place:
         self.supervisor = Supervisor(self.folder.path, idle=2)
 
     def host(self, *, alone: bool) -> AbstractContextManager[None]:
-        """Hold this host's lock; waiting is cancelled when the place is closed."""
+        """Hold this host's lock; waiting is cancelled when the run is closed here."""
         return on_this_host(alone=alone, keep_waiting=lambda: not self.closed)
 
     def warm(self, jobs: Iterable[Job]) -> None:
@@ -61,63 +61,63 @@ class Place:
 
 
 _lock = threading.Lock()
-_places: dict[str, Place] = {}  # by run
+_resources: dict[str, RunResources] = {}  # by run
 
 
-def run_here(run: str, job: Job) -> list[Carried]:
+def run_here(run: str, job: Job) -> list[OutcomeFiles]:
     """Run a job and return its outcomes; compile kernels before the first trial."""
-    found = []
-    with _at(run) as place:
-        place.warm([job])
-        with place.host(alone=is_timed(job)):
-            for outcome in place.supervisor.supervise(job):
-                path = outcome_path(place.folder.path, outcome.trial.id)
+    outcomes = []
+    with _resources_of(run) as resources:
+        resources.warm([job])
+        with resources.host(alone=is_timed(job)):
+            for outcome in resources.supervisor.supervise(job):
+                path = outcome_path(resources.folder.path, outcome.trial.id)
                 files = [Path(file) for file in outcome.arrays.values()]
                 arrays = {file.name: file.read_bytes() for file in files}
-                found.append((path.read_bytes(), arrays))
+                outcomes.append((path.read_bytes(), arrays))
                 for file in (path, *files):
                     file.unlink()
-    return found
+    return outcomes
 
 
 def run_duel_here(run: str, duel: Duel) -> DuelOutcome:
     """Run a duel with exclusive use of this host."""
-    with _at(run) as place:
-        place.warm([duel.a, duel.b])
-        with place.host(alone=True):
-            return run_duel(duel, place.supervisor.open_session)
+    with _resources_of(run) as resources:
+        resources.warm([duel.a, duel.b])
+        with resources.host(alone=True):
+            return run_duel(duel, resources.supervisor.open_session)
 
 
 def close_here(run: str) -> None:
     """End the workers of a run and remove its files."""
     with _lock:
-        place = _places.pop(run, None)
-    if place is not None:
-        place.close()
+        resources = _resources.pop(run, None)
+    if resources is not None:
+        resources.close()
 
 
 @contextmanager
-def _at(run: str) -> Iterator[Place]:
-    """Yield the place of a run; close it after a long time without jobs."""
+def _resources_of(run: str) -> Iterator[RunResources]:
+    """Yield the resources of a run; release them after a long time without jobs."""
     with _lock:
-        if run not in _places:
-            _places[run] = Place(run)
-        place = _places[run]
-        place.at_work += 1
-        place.timer.cancel()
+        if run not in _resources:
+            _resources[run] = RunResources(run)
+        resources = _resources[run]
+        resources.running_jobs += 1
+        resources.timer.cancel()
     try:
-        yield place
+        yield resources
     finally:
         with _lock:
-            place.at_work -= 1
-            place.timer = threading.Timer(IDLE, _close_idle, (place,))
-            place.timer.daemon = True
-            place.timer.start()
+            resources.running_jobs -= 1
+            resources.timer = threading.Timer(IDLE, _close_idle, (resources,))
+            resources.timer.daemon = True
+            resources.timer.start()
 
 
-def _close_idle(place: Place) -> None:
-    """Close a place if it is not in use."""
+def _close_idle(resources: RunResources) -> None:
+    """Release the resources of a run that has no jobs here."""
     with _lock:
-        idle = not place.at_work and _places.get(place.run) is place
+        idle = not resources.running_jobs and _resources.get(resources.run) is resources
     if idle:
-        close_here(place.run)
+        close_here(resources.run)

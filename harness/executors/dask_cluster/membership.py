@@ -18,8 +18,8 @@ from harness.core.errors import ConfigError, HarnessError
 from harness.core.model import JSON, Job
 from harness.executors.dask_cluster.process_facts import MISSING, facts_here
 
-ANSWERING = 30.0  # seconds for a worker to answer before it is queried again
-LISTENING = 1.0  # seconds to wait for further answers before differences are reported
+ANSWER_TIMEOUT = 30.0  # seconds for a worker to answer before it is queried again
+MORE_ANSWERS = 1.0  # seconds to wait for further answers before differences are reported
 POLL = 0.25  # seconds between two polls of the cluster
 
 
@@ -41,7 +41,7 @@ class Membership:
 
     Attributes
     ----------
-    there : list of str
+    present : list of str
         Addresses of the workers at the last poll.
     known : dict
         Address → facts of a worker, including workers that have left.
@@ -54,7 +54,7 @@ class Membership:
         self.client = client
         self.required = tuple(sorted(plugins)), tuple(sorted(libraries))
         self.own = facts_here(*self.required)
-        self.there: list[str] = []
+        self.present: list[str] = []
         self.known: dict[str, JSON] = {}
         self._answered: set[str] = set()  # addresses that answered since they joined
         self._again: dict[str, float] = {}  # address → time of the next query
@@ -68,32 +68,32 @@ class Membership:
         ConfigError
             If one differs from this client, or cannot run trials.
         """
-        self.there, now = sorted(self.client.nthreads()), time.monotonic()
-        self._answered &= set(self.there)  # a worker that rejoins may have changed
+        self.present, now = sorted(self.client.nthreads()), time.monotonic()
+        self._answered &= set(self.present)  # a worker that rejoins may have changed
         new = [one for one in self.silent() if self._again.get(one, now) <= now]
         if new:
-            self._again |= dict.fromkeys(new, now + ANSWERING)
+            self._again |= dict.fromkeys(new, now + ANSWER_TIMEOUT)
             self.client.loop.add_callback(self._ask, new)
         self._take_answers()
-        return [one for one in self.there if one in self._answered]
+        return [one for one in self.present if one in self._answered]
 
     def silent(self) -> list[str]:
         """Return the present workers that have not answered."""
-        return [one for one in self.there if one not in self._answered]
+        return [one for one in self.present if one not in self._answered]
 
     def same_hardware(self) -> list[str]:
         """Return the workers of this machine's hardware class.
 
         If there is none, wait some time for further answers.
         """
-        own, end = machine.machine_id(), time.monotonic() + ANSWERING
+        own, end = machine.machine_id(), time.monotonic() + ANSWER_TIMEOUT
         while True:
             with scheduler_errors():
                 answered = self.poll_workers()
-            found = [one for one in answered if self.fact(one, "machine") == own]
+            alike = [one for one in answered if self.fact(one, "machine") == own]
             complete = bool(answered) and not self.silent()
-            if found or complete or time.monotonic() > end:
-                return found
+            if alike or complete or time.monotonic() > end:
+                return alike
             time.sleep(POLL)
 
     def fact(self, address: str, what: str) -> str:
@@ -104,7 +104,7 @@ class Membership:
         """Process the answers received meanwhile."""
         answers = self._answers()
         if version_differences(self.own, answers):
-            time.sleep(LISTENING)
+            time.sleep(MORE_ANSWERS)
             check_versions(self.own, answers | self._answers())
         self.known |= answers
         self._answered |= set(answers)
@@ -113,19 +113,19 @@ class Membership:
 
     def _answers(self) -> dict[str, JSON]:
         """Return the answers received since the last call, by address."""
-        found = {}
+        answers = {}
         while not self._received.empty():
             address, answer = self._received.get()
             if has_answered(address, answer):
-                found[address] = answer
-        return found
+                answers[address] = answer
+        return answers
 
     async def _ask(self, new: list[str]) -> None:
         """Query workers for their facts, and cancel queries without an answer after some time."""
         import asyncio  # imported late, to keep the command line fast
 
         queries = [asyncio.ensure_future(self._ask_one(address)) for address in new]
-        _, late = await asyncio.wait(queries, timeout=ANSWERING)
+        _, late = await asyncio.wait(queries, timeout=ANSWER_TIMEOUT)
         for one in late:
             one.cancel()
 
@@ -170,10 +170,10 @@ def check_versions(own: JSON, answers: dict[str, JSON]) -> None:
 
 def version_differences(own: JSON, answers: dict[str, JSON]) -> dict[tuple[str, str], list[str]]:
     """Return (name, version there) → workers, for all versions that differ from this client's."""
-    found: dict[tuple[str, str], list[str]] = {}
+    differences: dict[tuple[str, str], list[str]] = {}
     for address, facts in sorted(answers.items()):
         for what, ours in own["versions"].items():
             theirs = facts["versions"].get(what, MISSING)
             if theirs != ours:
-                found.setdefault((what, theirs), []).append(address)
-    return found
+                differences.setdefault((what, theirs), []).append(address)
+    return differences

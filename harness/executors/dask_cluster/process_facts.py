@@ -69,10 +69,10 @@ def digest_of(plugin: str) -> str:
     path = Path(plugin)
     if not is_file(plugin):
         try:
-            found = importlib.util.find_spec(plugin)
+            spec = importlib.util.find_spec(plugin)
         except ModuleNotFoundError:
-            found = None
-        if found is None or not found.origin:
+            spec = None
+        if spec is None or not spec.origin:
             return MISSING
-        path = Path(found.origin)
+        path = Path(spec.origin)
     return ids.code_digest(str(path)) if path.is_file() else MISSING

@@ -24,7 +24,7 @@ from harness.core.errors import HarnessError
 from harness.core.model import JSON, Duel, DuelOutcome, Failure, Job, Outcome, Status
 from harness.core.outcome_files import outcome_path, read_outcome
 from harness.core.units import utc_now
-from harness.executors.dask_cluster.jobs import Carried, close_here, run_duel_here, run_here
+from harness.executors.dask_cluster.jobs import OutcomeFiles, close_here, run_duel_here, run_here
 from harness.executors.dask_cluster.membership import (
     POLL,
     ClusterError,
@@ -34,11 +34,11 @@ from harness.executors.dask_cluster.membership import (
 
 LOST = "WorkerLost"  # kind of failure
 ATTEMPTS = 3  # lost workers after which a trial or duel is given up
-TOGETHER = 8  # trials of a job that are assigned to one worker
-CLOSING = 30.0  # seconds for the workers to end a run
-TAKING = 60.0  # seconds to transfer an outcome
-RESTING = 10.0  # seconds without jobs for a worker whose outcome could not be transferred
-PATIENCE = 60.0  # seconds to wait for a worker if there is none
+TRIALS_OF_A_PART = 8  # trials of a job that are assigned to one worker
+CLOSE_TIMEOUT = 30.0  # seconds for the workers to end a run
+TRANSFER_TIMEOUT = 60.0  # seconds to transfer an outcome
+PAUSE = 10.0  # seconds without jobs for a worker whose outcome could not be transferred
+WORKER_TIMEOUT = 60.0  # seconds to wait for a worker if there is none
 
 
 @dataclass
@@ -50,13 +50,13 @@ class WorkItem:
 
 
 Part = deque[WorkItem]  # work items for one worker, in order
-Brought = tuple[list[Carried] | DuelOutcome, WorkItem, str]  # result, item, worker
+FinishedItem = tuple[list[OutcomeFiles] | DuelOutcome, WorkItem, str]  # result, item, worker
 
 
 def parts_of(job: Job) -> list[Part]:
-    """Return the trials of a job in parts of at most `TOGETHER`."""
+    """Return the trials of a job in parts of at most `TRIALS_OF_A_PART`."""
     each = [WorkItem(replace(job, trials=(trial,))) for trial in job.trials]
-    return [deque(each[i : i + TOGETHER]) for i in range(0, len(each), TOGETHER)]
+    return [deque(each[i : i + TRIALS_OF_A_PART]) for i in range(0, len(each), TRIALS_OF_A_PART)]
 
 
 class DaskWorkers:
@@ -78,7 +78,7 @@ class DaskWorkers:
         self.waiting: deque[Part] = deque()
         self.assigned: dict[str, Part] = {}  # address → its work items; the first is running
         self.running: dict[Any, str] = {}  # future → address
-        self.resting: dict[str, float] = {}  # address → time until which it gets no jobs
+        self.paused: dict[str, float] = {}  # address → time until which it gets no jobs
 
     def run(self, parts: Iterable[Part], *, alone: bool = False) -> Iterator[Any]:
         """Run trials and duels and yield their outcomes as they come.
@@ -98,16 +98,16 @@ class DaskWorkers:
         while self.waiting or self.assigned:
             with scheduler_errors():
                 there = self.membership.poll_workers()
-                self.wake(there)
-                ended = self.give_up_lost(there)
+                self.end_pauses(there)
+                ended = self.requeue_lost(there)
                 self.submit_next(there, alone=alone)
-                done = self.take_done(ended)
+                done = self.take_finished(ended)
                 self.submit_next(there, alone=alone)  # so that no worker waits for the store
             yield from ended
             yield from self.unpacked(done, alone=alone)
             if self.running:
                 since = time.monotonic()
-            elif self.waiting and time.monotonic() - since > PATIENCE:
+            elif self.waiting and time.monotonic() - since > WORKER_TIMEOUT:
                 raise ClusterError(self.no_workers_message())
             else:
                 time.sleep(POLL)
@@ -121,7 +121,7 @@ class DaskWorkers:
     def free(self, there: list[str], *, alone: bool) -> list[str]:
         """Return the workers without running work; if ``alone``, one of each free host."""
         busy = set(self.running.values())
-        there = [one for one in there if one not in self.resting]
+        there = [one for one in there if one not in self.paused]
         if not alone:
             return [address for address in there if address not in busy]
         own, taken = (
@@ -145,31 +145,31 @@ class DaskWorkers:
             options = {"workers": [address], "retries": 0, "pure": False}
             self.running[self.client.submit(task, self.name, what, **options)] = address
 
-    def give_up_lost(self, there: list[str]) -> list[Outcome | DuelOutcome]:
+    def requeue_lost(self, there: list[str]) -> list[Outcome | DuelOutcome]:
         """Requeue the work items of lost workers; return the outcomes of those given up."""
-        found = []
+        outcomes = []
         for future, address in list(self.running.items()):
             if address not in there:
-                found += self.lose(future)
-        return found
+                outcomes += self.requeue(future)
+        return outcomes
 
-    def wake(self, there: list[str]) -> None:
+    def end_pauses(self, there: list[str]) -> None:
         """End the pause of workers whose time is over or that have left the cluster."""
         now = time.monotonic()
-        self.resting = {one: end for one, end in self.resting.items() if one in there and end > now}
+        self.paused = {one: end for one, end in self.paused.items() if one in there and end > now}
 
-    def lose(self, future: Any) -> list[Outcome | DuelOutcome]:
+    def requeue(self, future: Any) -> list[Outcome | DuelOutcome]:
         """Requeue the work items of a lost worker; return the outcome of one given up, if any."""
         address = self.running.pop(future)
         part = self.assigned.pop(address)
         future.cancel()
         part[0].lost.append(address)
-        found = [given_up(part.popleft())] if len(part[0].lost) >= ATTEMPTS else []
+        outcomes = [given_up(part.popleft())] if len(part[0].lost) >= ATTEMPTS else []
         if part:
             self.waiting.appendleft(part)
-        return found
+        return outcomes
 
-    def take_done(self, ended: list[Outcome | DuelOutcome]) -> list[Brought]:
+    def take_finished(self, ended: list[Outcome | DuelOutcome]) -> list[FinishedItem]:
         """Wait shortly; return the results of finished tasks with their workers.
 
         Outcomes of work items that are given up are added to ``ended``.
@@ -181,26 +181,26 @@ class DaskWorkers:
             return []
         with suppress(NotYetError):
             wait(list(self.running), timeout=POLL, return_when="FIRST_COMPLETED")
-        found = []
+        results = []
         for future, address in list(self.running.items()):
             if future.status not in ("finished", "error"):
                 continue
             try:
-                result = future.result(timeout=TAKING)
+                result = future.result(timeout=TRANSFER_TIMEOUT)
             except (NotYetError, CancelledError, KilledWorker):
-                ended += self.lose(future)
-                self.resting[address] = time.monotonic() + RESTING
+                ended += self.requeue(future)
+                self.paused[address] = time.monotonic() + PAUSE
                 continue
             except OSError as error:
                 raise HarnessError(f"{address} cannot run trials: {error}") from error
             del self.running[future]
             part = self.assigned[address]
-            found.append((result, part.popleft(), address))
+            results.append((result, part.popleft(), address))
             if not part:
                 del self.assigned[address]
-        return found
+        return results
 
-    def unpacked(self, done: Iterable[Brought], *, alone: bool) -> Iterator[Any]:
+    def unpacked(self, done: Iterable[FinishedItem], *, alone: bool) -> Iterator[Any]:
         """Yield the outcomes in the form of a local worker's."""
         for result, item, address in done:
             ran = {"worker": address, "lost": item.lost}
@@ -214,7 +214,7 @@ class DaskWorkers:
                 for file in outcome.arrays.values():  # already stored
                     Path(file).unlink(missing_ok=True)
 
-    def unpack(self, carried: Carried, ran: JSON, *, alone: bool) -> Outcome:
+    def unpack(self, carried: OutcomeFiles, ran: JSON, *, alone: bool) -> Outcome:
         """Write the files of an outcome to ``folder`` and return it."""
         text, files = carried
         for name, data in files.items():
@@ -231,8 +231,10 @@ class DaskWorkers:
         for future in self.running:
             with suppress(Exception):  # the scheduler may be gone
                 future.cancel()
-        answered = [one for one in self.membership.there if one in self.membership.known]
-        ask(self.client, CLOSING, close_here, self.name, workers=answered, on_error="ignore")
+        answered = [one for one in self.membership.present if one in self.membership.known]
+        run_on_workers(
+            self.client, CLOSE_TIMEOUT, close_here, self.name, workers=answered, on_error="ignore"
+        )
 
 
 def given_up(item: WorkItem) -> Outcome | DuelOutcome:
@@ -247,18 +249,20 @@ def given_up(item: WorkItem) -> Outcome | DuelOutcome:
     return Outcome(item.what.trials[0], Status.CRASHED, **end)
 
 
-def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any) -> Any:
+def run_on_workers(
+    client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any
+) -> Any:
     """Return the result of ``client.run``, or None after ``seconds``.
 
     A worker that hangs keeps its connection, so ``client.run`` alone could wait indefinitely.
     """
-    found: list[Any] = []
+    results: list[Any] = []
 
     def run() -> None:
         with suppress(Exception):  # workers or scheduler may be gone
-            found.append(client.run(function, *args, **how))
+            results.append(client.run(function, *args, **how))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(seconds)
-    return found[0] if found else None
+    return results[0] if results else None

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.analysis.elo import victories
-from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss, win_rates
+from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss
 
 LOSSES = np.array([[1.0, 2.0, 5.0], [4.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
 
@@ -19,10 +18,3 @@ def test_geometric_mean_ratio_leaves_out_a_best_loss_of_0():
     expected = [np.sqrt(1 * 2), np.sqrt(2 * 1), np.sqrt(5 * 1.5)]
     assert geometric_mean_ratio(LOSSES) == pytest.approx(expected)
     assert geometric_mean_ratio(LOSSES[2:]) == pytest.approx([1.0, 1.0, 1.0])
-
-
-def test_win_rates_are_mean_victories():
-    rates = win_rates(LOSSES)
-    off_diagonal = rates * (1 - np.eye(3))
-    np.testing.assert_allclose(off_diagonal, victories(LOSSES).mean(axis=0))
-    np.testing.assert_allclose(rates + rates.T, 1.0)

@@ -19,7 +19,7 @@ from harness.core.errors import ConfigError
 from harness.core.model import DatasetRef, Duel, Status
 from harness.executors import dask
 from harness.executors.dask import connected, run_dask, run_duels_dask
-from harness.executors.dask_cluster import workers as _dask_crew
+from harness.executors.dask_cluster import workers as dask_workers
 from harness.executors.dask_cluster.membership import ClusterError
 from harness.executors.dask_cluster.workers import DaskWorkers, given_up, parts_of
 from harness.planning.reuse import may_succeed_now
@@ -130,10 +130,10 @@ class FakeClient:
 def test_trial_losing_every_worker_fails_alone_and_is_retried():
     workers, _ = dask_workers_with(parts_of(job({}, {}, {})), ("a", "one"))
     ended = []
-    for _ in range(_dask_crew.ATTEMPTS):
+    for _ in range(dask_workers.ATTEMPTS):
         workers.submit_next(["a"], alone=False)
         (future,) = workers.running
-        ended += workers.give_up_lost([])
+        ended += workers.requeue_lost([])
         assert future.is_cancelled
     (lost,) = ended
     assert (lost.status, lost.failure.kind) == (Status.CRASHED, "WorkerLost")
@@ -147,7 +147,7 @@ def test_missing_result_is_computed_by_another_worker(monkeypatch):
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     workers, handed = dask_workers_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
     workers.submit_next(["a"], alone=False)
-    assert workers.take_done([]) == []
+    assert workers.take_finished([]) == []
     workers.submit_next(["b"], alone=False)
     assert handed == ["a", "b"]
     assert workers.assigned["b"][0].lost == ["a"]
@@ -159,17 +159,17 @@ def test_worker_with_a_missing_result_is_unused_until_it_is_gone(monkeypatch, al
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     workers, handed = dask_workers_with(parts_of(job({}, {})), ("a", "one"))
     workers.submit_next(["a"], alone=alone)
-    assert workers.take_done([]) == []
-    for _ in range(_dask_crew.ATTEMPTS):
-        workers.wake(["a"])
+    assert workers.take_finished([]) == []
+    for _ in range(dask_workers.ATTEMPTS):
+        workers.end_pauses(["a"])
         workers.submit_next(["a"], alone=alone)
     assert handed == ["a"]
-    workers.wake([])  # gone
+    workers.end_pauses([])  # gone
     workers.submit_next(["a"], alone=alone)  # a new one, at the same address
     assert handed == ["a", "a"]
-    assert workers.take_done([]) == []
-    workers.resting = dict.fromkeys(workers.resting, 0.0)  # their time is over
-    workers.wake(["a"])  # still there: it was slow
+    assert workers.take_finished([]) == []
+    workers.paused = dict.fromkeys(workers.paused, 0.0)  # their time is over
+    workers.end_pauses(["a"])  # still there: it was slow
     workers.submit_next(["a"], alone=alone)
     assert handed == ["a"] * 3
 
@@ -208,7 +208,7 @@ def test_duels_without_a_suitable_worker_run_locally(cluster, monkeypatch):
     options = {"scheduler": cluster.scheduler_address}
     assert list(run_duels_dask([expected], here, options)) == ["fought"]
     monkeypatch.undo()
-    lost = given_up(_dask_crew.WorkItem(expected, ["x"] * 3))
+    lost = given_up(dask_workers.WorkItem(expected, ["x"] * 3))
     monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     assert list(run_duels_dask([expected], here, options)) == ["fought"]
     assert messages == [expected] * 3
@@ -223,7 +223,7 @@ def test_duel_with_lost_workers_has_this_host_alone(cluster, monkeypatch):
         yield
         held.pop()
 
-    lost = given_up(_dask_crew.WorkItem(expected, ["x"] * 3))
+    lost = given_up(dask_workers.WorkItem(expected, ["x"] * 3))
     monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     monkeypatch.setattr(dask, "on_this_host", lock)
     options = {"scheduler": cluster.scheduler_address}
@@ -256,7 +256,7 @@ def test_hanging_call_is_given_up():
         def run(self, *_, **__):
             time.sleep(1.0)
 
-    assert _dask_crew.ask(Hanging(), 0.05, print) is None
+    assert dask_workers.run_on_workers(Hanging(), 0.05, print) is None
 
 
 def test_timed_jobs_run_locally_if_no_worker_has_this_machine_type(cluster, monkeypatch):

@@ -11,7 +11,7 @@ from jobs import job, wait_until
 
 from harness.execution.supervisor import Supervisor
 from harness.executors.dask_cluster import hosts, jobs
-from harness.executors.dask_cluster.hosts import Folder, GivenUpError, on_this_host
+from harness.executors.dask_cluster.hosts import Folder, WaitCancelledError, on_this_host
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ class HostUser(threading.Thread):
             with on_this_host(alone=self.alone, keep_waiting=self.wanted):
                 self.there.set()
                 self.leave.wait(10.0)
-        except GivenUpError:
+        except WaitCancelledError:
             self.end = "given up"
 
     def go(self):
@@ -113,10 +113,10 @@ def test_folder_being_created_is_not_removed(tmp_path, monkeypatch):
 def test_leftovers_of_a_client_are_closed_after_a_while(monkeypatch):
     monkeypatch.setattr(jobs, "IDLE", 0.3)
     assert len(jobs.run_here("left", job({}))) == 1
-    place = jobs._places["left"]
-    assert place.folder.path.is_dir()
-    wait_until(lambda: place.closed and not place.folder.path.exists())
-    assert "left" not in jobs._places
+    resources = jobs._resources["left"]
+    assert resources.folder.path.is_dir()
+    wait_until(lambda: resources.closed and not resources.folder.path.exists())
+    assert "left" not in jobs._resources
 
 
 def test_nothing_is_compiled_beside_timed_work(monkeypatch):

@@ -87,7 +87,7 @@ def facts(**other):
 
 
 def test_hanging_worker_blocks_nothing_and_is_queried_again(cluster_that_says, monkeypatch):
-    monkeypatch.setattr(membership, "ANSWERING", 0.3)
+    monkeypatch.setattr(membership, "ANSWER_TIMEOUT", 0.3)
     cluster = cluster_that_says(a=[facts()], b=[])
     workers = Membership(cluster, ())
     assert wait_until(workers.poll_workers) == ["a"]
@@ -111,7 +111,7 @@ def test_returning_worker_is_queried_again(cluster_that_says):
 
 
 def test_unreachable_worker_is_queried_later(cluster_that_says, monkeypatch):
-    monkeypatch.setattr(membership, "ANSWERING", 0.2)
+    monkeypatch.setattr(membership, "ANSWER_TIMEOUT", 0.2)
     workers = Membership(cluster_that_says(a=[ConnectionResetError(), facts()]), ())
     assert wait_until(workers.poll_workers) == ["a"]
     with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
@@ -123,7 +123,7 @@ def test_unreachable_worker_is_queried_later(cluster_that_says, monkeypatch):
 def test_workers_of_this_machine_type_are_awaited_for_a_limited_time(
     cluster_that_says, monkeypatch
 ):
-    monkeypatch.setattr(membership, "ANSWERING", 0.5)
+    monkeypatch.setattr(membership, "ANSWER_TIMEOUT", 0.5)
     other = {**facts(), "machine": "another"}
     assert Membership(cluster_that_says(a=[other], b=[facts()]), ()).same_hardware() == ["b"]
     assert Membership(cluster_that_says(a=[other]), ()).same_hardware() == []
@@ -151,7 +151,7 @@ def test_every_version_difference_is_listed():
 
 
 def test_all_differing_workers_are_reported_at_once(cluster_that_says, monkeypatch):
-    monkeypatch.setattr(membership, "LISTENING", 0.3)
+    monkeypatch.setattr(membership, "MORE_ANSWERS", 0.3)
     unlike = facts(numpy="0.1")
     workers = Membership(cluster_that_says(a=[unlike], b=[facts()], c=[unlike]), ())
     with pytest.raises(ConfigError, match=r"numpy is 0\.1 at a, c, but "):
@@ -166,7 +166,7 @@ def cluster():
 
 
 def test_hanging_process_delays_no_trial_and_is_queried_again(cluster, monkeypatch):
-    monkeypatch.setattr(membership, "ANSWERING", 1.0)
+    monkeypatch.setattr(membership, "ANSWER_TIMEOUT", 1.0)
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2)
         pids = client.run(os.getpid)
@@ -177,7 +177,7 @@ def test_hanging_process_delays_no_trial_and_is_queried_again(cluster, monkeypat
             assert wait_until(workers.poll_workers) == [other]
             result = run_dask([job({}, {})], None, {"scheduler": cluster.scheduler_address})
             ended = [(one.status, one.facts["dask"]["worker"]) for one in result]
-            time.sleep(2.0 * membership.ANSWERING)  # until it is no longer waited for
+            time.sleep(2.0 * membership.ANSWER_TIMEOUT)  # until it is no longer waited for
             assert workers.poll_workers() == [other]
         finally:
             os.kill(pids[hung], signal.SIGCONT)

@@ -104,7 +104,7 @@ def test_unknown_run_removes_nothing(store):
 def test_cleaning_frees_disk_space(store, kit):
     run = kit.begin(store)
     big = [kit.outcome(of=kit.trial(100 + i), facts={"x": "y" * 10_000}) for i in range(100)]
-    store.record_all(run, big)
+    kit.record_all(store, run, big)
     size = (store.folder / "harness.db").stat().st_size
     clean(store, runs=[run], dry_run=False)
     assert (store.folder / "harness.db").stat().st_size < size - 900_000

@@ -204,16 +204,6 @@ def test_number_that_no_column_holds_stores_nothing(store, kit):
     assert store.outcomes(run) == []
 
 
-def test_many_outcomes_are_stored_all_or_none(store, kit):
-    run = kit.begin(store)
-    good = [kit.outcome(of=kit.trial(9100 + i)) for i in range(5)]
-    store.record_all(run, good)
-    assert [o for o, _ in store.outcomes(run)] == good
-    with pytest.raises(StoreError):
-        store.record_all(run, [kit.outcome(of=kit.trial(9200)), kit.outcome(arrays={"a": "/x"})])
-    assert len(store.outcomes(run)) == 5
-
-
 def test_unknown_run_is_reported_with_a_similar_name(store, kit):
     run = kit.begin(store)
     assert store.run(run)["id"] == store.run("latest")["id"] == run

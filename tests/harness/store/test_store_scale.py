@@ -39,7 +39,7 @@ def test_million_outcomes_are_stored_and_found(tmp_path, kit, timed):
         for run in range(RUNS):
             name = kit.begin(store)
             say = f"store {EACH} outcomes in one transaction (run {run})"
-            timed(say, lambda n=name, r=run: store.record_all(n, outcomes_of(kit, r)))
+            timed(say, lambda n=name, r=run: kit.record_all(store, n, outcomes_of(kit, r)))
             store.finish_run(name, "done")
         ids = [f"f{number:015x}" for number in range(0, RUNS * EACH, 10)]
         small = kit.begin(store)
@@ -76,6 +76,6 @@ def test_thousand_outcomes_are_stored_and_found_in_batches(tmp_path, kit, monkey
     with Store.open(tmp_path, write=True) as store:
         run = kit.begin(store)
         stored = [kit.outcome(number) for number in range(1000)]
-        store.record_all(run, stored)
+        kit.record_all(store, run, stored)
         assert [outcome for outcome, _ in store.outcomes(run)] == stored
         assert list(store.known(o.trial.id for o in stored)) == [o.trial.id for o in stored]

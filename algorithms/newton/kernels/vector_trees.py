@@ -17,7 +17,12 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 from algorithms.gbdt.kernels.interaction_groups import may_use
-from algorithms.newton.kernels.vector_lanes import (
+from algorithms.runtime.interrupts import is_interrupted
+from algorithms.runtime.intrinsics import prefetch
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
+from algorithms.runtime.math_functions import uniform
+from algorithms.runtime.thread_team import barrier_wait, share_of
+from algorithms.runtime.vector_lanes import (
     WIDTH,
     add_eight,
     copy_eight,
@@ -25,11 +30,6 @@ from algorithms.newton.kernels.vector_lanes import (
     score_eight,
     sum_squares,
 )
-from algorithms.runtime.interrupts import is_interrupted
-from algorithms.runtime.intrinsics import prefetch
-from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
-from algorithms.runtime.math_functions import uniform
-from algorithms.runtime.thread_team import barrier_wait, share_of
 
 BLOCK = 1 << 10  # rows whose derivatives are copied at a time
 NEARLY = 1.0 - 1e-5  # factor of a score, more than the rounding errors of float32

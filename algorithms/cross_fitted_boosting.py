@@ -40,7 +40,8 @@ from algorithms.runtime.threads import AllThreads
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 PRIOR = 10.0  # rows that the overall mean counts as in a target statistic
-LEAST_CATEGORIES = 13  # sets of fewer categories are split well without statistics
+LEAST_CATEGORIES = 13  # fewer categories of many rows each are split well without statistics
+MANY_ROWS = 200  # of a category, on average
 MOST_TARGETS = 8  # classes, the most frequent ones, that have statistics
 
 
@@ -150,8 +151,13 @@ class BaseBoosting(AllThreads, BaseEstimator):
         """Return the categorical columns that get target statistics."""
         if sparse.issparse(X):
             return []
-        columns = np.flatnonzero(is_categorical).tolist()
-        return [j for j in columns if len(np.unique(X[:, j])) >= LEAST_CATEGORIES]
+        chosen = []
+        for column in np.flatnonzero(is_categorical).tolist():
+            n_categories = len(np.unique(X[:, column]))
+            has_few_rows = len(X) < MANY_ROWS * n_categories
+            if n_categories >= LEAST_CATEGORIES or (n_categories > 2 and has_few_rows):
+                chosen.append(column)
+        return chosen
 
     def _booster(self, is_categorical, seed):
         """Return the unfitted histogram booster."""

@@ -146,7 +146,7 @@ def base_in_trees(e):
     A base score that starts the sum is added to the first tree of each score; one that ends the
     sum becomes a last round of single-leaf trees.
     """
-    require_sum(e)
+    require_sum(e, may_be_linear=True)
     none = np.zeros(e.n_outputs)
     if not e.base.any():
         return replace(e, base=none, base_first=True)

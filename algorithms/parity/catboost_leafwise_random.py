@@ -44,11 +44,16 @@ class SampledCatBoostLeafwiseGrower(SampledLevels, CatBoostLeafwiseGrower):
                 self.masks = self._draw_masks()
             pairs = [(one, *self._split(one)) for one in level if one.gain >= LEAST_GAIN]
             level = []
-            for pair in pairs:
-                self._evaluate(*pair)
-                level += pair[1:]
+            for parent, *children in pairs:
+                self._search(parent, *children)
+                level += children
 
     def _evaluate(self, parent, left, right):
+        """Find the best splits of both children of a node, and yield them."""
+        self._search(parent, left, right)
+        yield left, right
+
+    def _search(self, parent, left, right):
         """Find the best split of both children of a node."""
         planes, parent.planes = parent.planes, None
         open_leaves = [one for one in (left, right) if self._may_split(one)]

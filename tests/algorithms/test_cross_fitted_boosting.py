@@ -183,8 +183,9 @@ def test_pairs_of_features_are_used_where_they_decrease_the_loss():
 
 
 def test_pairs_of_features_are_not_used_for_an_additive_target():
-    X = np.random.default_rng(6).normal(size=(1000, 4))
-    y = np.sign(X[:, 0]) + np.sign(X[:, 1])
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(1000, 4))
+    y = np.sin(3.0 * X[:, 0]) + np.sin(3.0 * X[:, 1]) + 0.3 * rng.normal(size=1000)
     assert BoostingRegressor(2.0, n_jobs=1).fit(X, y).pairs_ is None
 
 

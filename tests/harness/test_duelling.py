@@ -300,7 +300,7 @@ def test_pause_precedes_each_call(monkeypatch):
     slept = []
     monkeypatch.setattr(driver.time, "sleep", slept.append)
     run_duel(duel(launches=1, blocks=1, phases=("fit",)), FakeDuel().open, settle=0.5)
-    assert slept == [0.5] * 4
+    assert slept.count(0.5) == 4  # threads of other tests may sleep for other times
 
 
 def test_outcomes_survive_json_and_have_the_facts_of_both_sides():

@@ -217,7 +217,7 @@ SECTIONS = {
     "text": (
         {"build": lambda _: "<p>"},
         "it can be built for a run of one trial",
-        "not a reports.Frag",
+        "must return a reports.Fragment or None, not a str",
     ),
     "raw": ({"build": raw}, "markup in names is escaped", "markup in a name was not escaped"),
     "ticking": ({"build": ticking}, "the same run gives the same section", "differ"),

@@ -104,7 +104,7 @@ def test_late_comparison_is_run_again_under_a_wider_limit(tmp_path, kit, timeout
         return Match(duel.a, duel.b)
 
     def late(job):
-        return [kit.outcome(status=Status.TIMEOUT, of=job.trials[0])]
+        yield kit.outcome(status=Status.TIMEOUT, of=job.trials[0])
 
     name, workers = match(60.0).what["id"], SimpleNamespace(folder=tmp_path, supervise=late)
     with Store.open(tmp_path / "results", write=True) as store:

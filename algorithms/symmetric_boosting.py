@@ -69,7 +69,7 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
     mvs_reg : float, optional
         λ of "MVS"; by default it follows the last tree.
     rsm : float
-        Fraction of the columns drawn for each tree.
+        Fraction of the columns drawn for each tree; with ``parity`` for each level, as in CatBoost.
     grow_policy : {"SymmetricTree", "Depthwise", "Lossguide"}
         "Depthwise" and "Lossguide" choose a split for each node: of all leaves of a level, or of
         the leaf with the largest gain. They are for plain boosting, without combinations.

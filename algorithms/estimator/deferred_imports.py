@@ -1,8 +1,7 @@
-"""pandas and scipy.stats, imported when they are first used and not with an estimator.
+"""Imports of pandas and scipy.stats on first use, instead of with an estimator.
 
-Importing both takes more than a third of the processor time of importing an estimator. Training on
-NumPy arrays and sparse matrices uses neither. scikit-learn imports both but uses them in few
-functions only.
+The two took more than half of the processor time of importing an estimator. Training on NumPy
+arrays and sparse matrices uses neither. scikit-learn imports both but uses them in few functions.
 """
 
 import importlib
@@ -29,8 +28,8 @@ def remove_placeholder(module):
 def import_sklearn():
     """Import scikit-learn's base classes, but neither pandas nor scipy.stats.
 
-    `sys.modules` has placeholders for the two only while this function runs. If another thread
-    reads an attribute of one meanwhile, the real module is imported.
+    While this function runs, `sys.modules` has placeholders for the two. If an attribute of a
+    placeholder is read, also by another thread, the real module is imported.
     """
     placeholders = [DeferredModule(name) for name in UNUSED if name not in sys.modules]
     sys.modules.update({module.__name__: module for module in placeholders})
@@ -42,12 +41,12 @@ def import_sklearn():
 
 
 def is_frame(X):
-    """Return whether X is a pandas frame; pandas is not imported for that."""
+    """Return whether X is a pandas frame, without importing pandas."""
     return is_of_pandas(X, "DataFrame")
 
 
 def is_of_pandas(value, name):
-    """Return whether a value is an instance of a class of pandas, given by its name."""
+    """Return whether a value is an instance of the class of pandas with this name."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, getattr(pandas, name, ()))
 

@@ -35,7 +35,7 @@ def code_classes(y):
 
 
 def count_labels(y, low):
-    """Return `code_classes` of whole numbers of which ``low`` is the least."""
+    """Return `code_classes` of whole numbers whose smallest is ``low``."""
     places = y.astype(np.int64) - low
     is_label = np.bincount(places) > 0
     labels = (np.flatnonzero(is_label) + low).astype(y.dtype)

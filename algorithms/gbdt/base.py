@@ -176,7 +176,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             weight, X, y = drop_unweighted(weight, X, y)
         with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
-        is_read = self.boosting_type == "dart" or self.linear_tree  # X, after the binning
+        is_read = self.boosting_type == "dart" or self.linear_tree  # also after binning
         size, X = X.size, X if is_read else None
         give_back(size)
         return Rows(self, X, y, weight, binned)

@@ -24,10 +24,10 @@ from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
 
 MEMBER = 11  # purpose of derived seeds
-PARTS = 10  # of a left-out fold, whose losses are compared
+PARTS = 10  # parts of a left-out fold, whose losses are compared
 ROUNDS_FOR_GAINS = 40
-LEAST_DECREASE = 0.03  # of the loss, from which extra columns are worth their time
-LEAST_ERRORS = 0.5  # standard errors
+LEAST_DECREASE = 0.03  # relative decrease of the loss from which extra columns are used
+LEAST_ERRORS = 0.5  # the decrease must also exceed so many of its standard errors
 TEMPERATURES = np.geomspace(0.5, 2.0, 41)
 
 
@@ -98,7 +98,7 @@ class CrossFitTrainer:
         return np.array([self.loss(np.ascontiguousarray(scores[:, p]), p) for p in parts])
 
     def gains(self):
-        """Return the gains of each feature in a small model of best splits, (n_features,)."""
+        """Return the sum of gains of each feature in a small model without random thresholds."""
         model = copy(self.model)
         model.set_params(n_estimators=ROUNDS_FOR_GAINS, extra_trees=False)
         trees = model._fit_binned(self.rows).ensemble_  # noqa: SLF001 - same package
@@ -180,7 +180,8 @@ class CrossFitTrainer:
 def is_better(losses, others):
     """Return whether losses on parts of a fold are clearly lower than others on the same parts.
 
-    The mean must be lower by `LEAST_DECREASE` and by `LEAST_ERRORS` standard errors.
+    The mean must be lower by the share `LEAST_DECREASE` of the others' mean, and by `LEAST_ERRORS`
+    standard errors.
     """
     decrease = others - losses
     error = decrease.std(ddof=1) / np.sqrt(len(decrease))

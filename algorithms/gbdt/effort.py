@@ -11,7 +11,7 @@ EFFORTS = {"low": 1.0, "medium": 4.0, "high": 24.0}
 UNIT_SECONDS = 0.02  # of the cost model: start, of one score
 UNIT_SECONDS_OF_VALUE = 4.5e-7  # and for each value of the table
 LEAST_EFFORT, MOST_EFFORT = 0.25, 1000.0
-ROWS_FOR_PAIRS = 1000, 200_000  # fewer do not show whether pairs of features help
+ROWS_FOR_PAIRS = 1000, 200_000  # numbers of rows between which pairs of features are tried
 
 
 @dataclass(frozen=True)

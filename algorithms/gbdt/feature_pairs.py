@@ -1,16 +1,16 @@
 """Extra columns from pairs of numeric features: their difference and their product.
 
-A tree needs many splits for a difference or a product of two features, and one split if it is a
-column (Zhang et al., "OpenFE", ICML 2023, generate such columns). The pairs are those of the
-features with the largest gains.
+A tree needs many splits to follow a difference or a product of two features, but one split if there
+is a column of it (Zhang et al., "OpenFE", ICML 2023, generate such columns). The pairs are those of
+the features with the largest gains.
 """
 
 from itertools import combinations
 
 import numpy as np
 
-MOST_FEATURES = 6  # features with the largest gains, whose pairs are used
-LEAST_SHARE = 0.01  # of the sum of gains, that a feature in a pair has
+MOST_FEATURES = 6  # number of features whose pairs are used
+LEAST_SHARE = 0.01  # a feature in a pair has more than this share of the sum of gains
 
 
 class FeaturePairs:

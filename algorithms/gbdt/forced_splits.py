@@ -1,6 +1,6 @@
 """Splits that the user forces at the top of each tree: LightGBM's ``forcedsplits_filename``.
 
-The file holds a JSON object with "feature" (its number, or its name in a frame), "threshold" (of a
+The file holds a JSON object with "feature" (its index, or its name in a frame), "threshold" (of a
 categorical feature: a category's code) and, optionally, the objects "left" and "right" for the
 splits of the two children.
 """
@@ -68,7 +68,7 @@ def read_forced_splits(path, n_features, names=()):
 
 
 def read_feature(split, where, n_features, names):
-    """Return the number of a split's feature; raise ValueError if there is no such feature."""
+    """Return the index of a split's feature; raise ValueError if there is no such feature."""
     feature = split.get("feature")
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
@@ -96,9 +96,10 @@ def read_threshold(split, where):
 
 
 def find_forced_bins(splits, find_bin):
-    """Return forced splits by bins, int64 (n_splits, 4): feature, bin, left and right split.
+    """Return the forced splits with bins as thresholds, int64 (n_splits, 4).
 
-    The bin is the last one that goes left, or that of the category; −1: there is none.
+    The columns are the feature, the bin, and the numbers of the left and the right split. The bin
+    is the last one that goes left, or that of the category; −1 if there is none.
 
     Parameters
     ----------

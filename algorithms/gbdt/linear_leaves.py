@@ -36,13 +36,13 @@ class GrownLeaves(NamedTuple):
 class LeafModels(NamedTuple):
     """Linear models of the leaves of a tree, with the fields of `harness.LinearLeaves`.
 
-    Those are checked when they are made, which takes too long for each tree of a training.
+    Unlike that class, this one does not check its arrays, which would take too long for each tree.
     """
 
-    constant: np.ndarray
-    start: np.ndarray
-    feature: np.ndarray
-    coefficient: np.ndarray
+    constant: np.ndarray  # float64 (n_nodes,)
+    start: np.ndarray  # int64 (n_nodes + 1,), first term of each node
+    feature: np.ndarray  # int32 (n_terms,)
+    coefficient: np.ndarray  # float64 (n_terms,)
 
 
 class LinearLeafFitter:
@@ -59,7 +59,7 @@ class LinearLeafFitter:
 
     def __init__(self, X, is_categorical, linear_lambda, *, like_lightgbm=False):
         values = X.toarray() if sparse.issparse(X) else X
-        if like_lightgbm:  # it stores the values in single precision
+        if like_lightgbm:  # LightGBM stores the values in single precision
             with np.errstate(over="ignore"):
                 values = values.astype(np.float32)
         self.values = np.ascontiguousarray(values, np.float64)
@@ -75,15 +75,15 @@ class LinearLeafFitter:
         nodes : structured array with left, right, feature and value
         leaves : GrownLeaves
         g, h : float32 (n_rows,); an empty h stands for ones
-        share : callable (task, count), runs task(first, last) over parts of so many leaves
+        share : callable (task, count), runs task(first, last) on ranges that cover 0 … count − 1
         """
-        by_node = np.argsort(leaves.nodes)
-        leaf_nodes = np.ascontiguousarray(leaves.nodes[by_node], np.int64)
+        order = np.argsort(leaves.nodes)
+        leaf_nodes = np.ascontiguousarray(leaves.nodes[order], np.int64)
         start, feature = self._list_terms(nodes, leaf_nodes)
         has_missing = bool(self.has_missing[feature].any())
         rules = LinearRules(self.linear_lambda, self.like_lightgbm, has_missing)
         coefficient, constant = np.empty(len(feature)), np.empty(len(leaf_nodes))
-        spans = np.ascontiguousarray(leaves.spans[by_node], np.int64)
+        spans = np.ascontiguousarray(leaves.spans[order], np.int64)
         given = self.values, g, h, leaves.rows, spans, start, feature, rules
         n_unknowns = int(np.diff(start).max()) + 1
         n_rows = int((spans[:, 1] - spans[:, 0]).max()) if has_missing else 0
@@ -93,7 +93,7 @@ class LinearLeafFitter:
             fit_leaves(*given, work, coefficient, constant, first, last)
 
         share(fit, len(leaf_nodes))
-        return self._join(nodes, leaf_nodes, constant, start, feature, coefficient)
+        return self._index_by_node(nodes, leaf_nodes, constant, start, feature, coefficient)
 
     def _list_terms(self, nodes, leaf_nodes):
         """Return the start of each leaf's terms, and the features of all terms."""
@@ -111,19 +111,19 @@ class LinearLeafFitter:
         return start, terms
 
     @staticmethod
-    def _join(nodes, leaf_nodes, constant, start, feature, coefficient):
-        """Return the leaves by node, without the terms that are 0."""
+    def _index_by_node(nodes, leaf_nodes, constant, start, feature, coefficient):
+        """Return the `LeafModels`, indexed by node, without the terms that are 0."""
         kept = coefficient != 0.0
         if not kept.all():
             start = np.concatenate([[0], np.cumsum(kept)])[start]
             feature, coefficient = feature[kept], coefficient[kept]
-        by_node = np.zeros(len(nodes) + 1, np.int64)
-        by_node[leaf_nodes + 1] = start[1:] - start[:-1]
-        np.cumsum(by_node, out=by_node)
+        start_of_node = np.zeros(len(nodes) + 1, np.int64)
+        start_of_node[leaf_nodes + 1] = start[1:] - start[:-1]
+        np.cumsum(start_of_node, out=start_of_node)
         constants = nodes["value"].copy()
-        is_known = constant == constant  # noqa: PLR0124 - not NaN
-        constants[leaf_nodes[is_known]] = constant[is_known]
-        return LeafModels(constants, by_node, feature, coefficient)
+        is_fitted = constant == constant  # noqa: PLR0124 - not NaN
+        constants[leaf_nodes[is_fitted]] = constant[is_fitted]
+        return LeafModels(constants, start_of_node, feature, coefficient)
 
     @timed_phase(SCORES)
     def add_to(self, score, leaf_of, tree, leaves, grower):
@@ -132,7 +132,7 @@ class LinearLeafFitter:
         Parameters
         ----------
         score : float64 (n_rows,)
-        leaf_of : (n_rows,) uint16 or uint32
+        leaf_of : (n_rows,) uint16 or uint32, leaf of each row
         tree : object with ``nodes`` and the `LeafModels` ``linear``
         leaves : GrownLeaves
         grower : object with ``share_leaves`` and ``share_rows``, as of `Grower`

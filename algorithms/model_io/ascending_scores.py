@@ -1,7 +1,7 @@
 """Raw scores of the link "ascending", whose predictions of a row ascend.
 
 With raw scores F_0 … F_K the predictions are P_0 = F_0 and P_k = P_{k−1} + 10⁻⁶ + log(1 + e^F_k).
-XGBoost's "reg:expectileerror" with several levels has it.
+XGBoost's "reg:expectileerror" with several levels uses this link.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Categorical columns in CatBoost's JSON model format.
 
-A category is known by its hash, the low 32 bits of CityHash64 of its text. A split is on a number,
-on one category ("one-hot"), or on a target statistic (CTR) of a combination of categories and
-splits. The tables of the statistics (`ctr_data`) map the hash of a combination to counts. This
+A category is identified by its hash, the low 32 bits of CityHash64 of its text. A split is on a
+number, on one category ("one-hot"), or on a target statistic (CTR) of a combination of categories
+and splits. The tables of the statistics (`ctr_data`) map the hash of a combination to counts. This
 module translates them to and from the JSON values of `algorithms/symmetric/derived_files.py`.
 
 Splits are numbered: first the borders of all numeric columns, then the one-hot values, then the
@@ -80,9 +80,9 @@ class CategoricalFeatures:
             if name not in numbers:
                 numbers[name] = len(self.tables)
                 projection = self._read_projection(ctr["elements"])
-                own = used.setdefault(json.dumps(projection), (projection, []))
+                _, tables = used.setdefault(json.dumps(projection), (projection, []))
                 self.tables.append({"kind": kind})
-                own[1].append((self.tables[-1], data[name]))
+                tables.append((self.tables[-1], data[name]))
             target = 0 if kind in (MEAN, COUNTER) else ctr["target_border_idx"]
             saved = ("prior_numerator", "prior_denomerator", "shift", "scale")
             formula = [float(np.float32(ctr[one])) for one in saved]
@@ -135,7 +135,7 @@ class CategoricalFeatures:
 def check_target_borders(document):
     """Raise ModelFileError if two kinds of statistics differ by the borders of the target only.
 
-    The file has one table for both, so neither this reader nor CatBoost's can tell them apart.
+    The file has one table for both, so it does not say which of them the counts belong to.
     """
     params = document["model_info"].get("params")
     given = params.get("cat_feature_params") if isinstance(params, dict) else None
@@ -163,7 +163,7 @@ def read_table(saved):
 
 
 class CategoricalSplits:
-    """Numbers of the splits of a model with categories, and what a file has about its columns.
+    """Numbers of the splits of a model with categories, and the entries of a file for its columns.
 
     Parameters
     ----------
@@ -213,15 +213,15 @@ class CategoricalSplits:
                 values[column].add(level)
         features, numbers = [], {}
         for column in self.categorical:
-            own = sorted(values[column])
-            for value in own:
+            levels = sorted(values[column])
+            for value in levels:
                 numbers[column, value] = first + len(numbers)
             saved = {
                 "feature_id": str(names[column]) if names else "",
                 "feature_index": self.cat_index[column],
                 "flat_feature_index": column,
             }
-            features.append({**saved, "values": own} if own else saved)
+            features.append({**saved, "values": levels} if levels else saved)
         ctrs, data, splits = self._describe_statistics(first + len(numbers))
         for number in self.used:
             one = self.derived["features"][number]
@@ -269,7 +269,7 @@ class CategoricalSplits:
         return ctrs, data, splits
 
     def _describe_statistic(self, one):
-        """Return a statistic of the file without its borders."""
+        """Return the file's entry for a statistic, without its borders."""
         table = self.derived["tables"][one["table"]]
         projection = self.derived["projections"][table["projection"]]
         elements = self._describe_elements(projection)
@@ -286,7 +286,7 @@ class CategoricalSplits:
         }
 
     def _describe_elements(self, projection):
-        """Return the elements of a combination of the file."""
+        """Return the file's entry for a combination."""
         parts = [
             {"cat_feature_index": self.cat_index[j], "combination_element": VALUE}
             for j in projection["columns"]
@@ -331,7 +331,7 @@ def order_of(saved):
 
 
 def describe_table(table, hashes):
-    """Return a table of a statistic of the file."""
+    """Return the file's entry for the table of a statistic."""
     counts = np.array(table["counts"])
     if table["kind"] == MEAN and (counts != np.floor(counts)).any():
         raise ModelFileError(

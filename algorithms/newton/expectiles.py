@@ -24,13 +24,13 @@ def read_levels(given):
     Raises
     ------
     ValueError
-        If there is none, one is not from 0 to 1, or they do not ascend.
+        If no level is given, a level is not from 0 to 1, or the levels do not ascend.
     """
     if given is None:
         raise ValueError("expectile_alpha is missing: 'reg:expectileerror' and 'expectile' need it")
     levels = np.atleast_1d(np.asarray(given, np.float64))
     if levels.ndim != 1 or not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
-        raise ValueError(f"expectile_alpha must lie from 0 to 1, each of them; it is {given!r}")
+        raise ValueError(f"each expectile_alpha must lie from 0 to 1; it is {given!r}")
     if (np.diff(levels) < 0.0).any():
         raise ValueError(f"expectile_alpha must be sorted in ascending order; it is {given!r}")
     return tuple(levels.tolist())

@@ -14,7 +14,7 @@ import numpy as np
 
 from algorithms.gbdt.query_groups import local_order
 
-MOST_POSITIONS = 32  # that are tracked with random pairs, as in XGBoost
+MOST_POSITIONS = 32  # number of positions with a bias if pairs are random, as in XGBoost
 LEAST_COST = 1e-16
 
 
@@ -24,7 +24,7 @@ class PositionBias:
     Parameters
     ----------
     bounds : (n_queries + 1,) int64, first rows of the queries
-    n_positions : int, number of positions that are tracked
+    n_positions : int, number of positions that have a bias
     bias_norm : float, the parameter ``lambdarank_bias_norm``
     """
 
@@ -46,10 +46,10 @@ class PositionBias:
 
 
 class NoPositionBias:
-    """Stands for the biases if positions have none."""
+    """Replacement of `PositionBias` without ``lambdarank_unbiased``."""
 
     plus = minus = np.empty(0)
     costs = np.empty((2, 0))
 
     def update(self):
-        """Change nothing."""
+        """Do nothing."""

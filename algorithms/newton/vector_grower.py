@@ -2,9 +2,9 @@
 
     gain = Σ_k gain_k        the sum of the gains of all outputs k
 
-Bins are those of `newton.histogram_grower`. Derivatives are rounded to 31 bits less those that the
-number of rows takes, so trees of small tables equal XGBoost's where the bins agree. See
-`newton.kernels.vector_trees`.
+Bins are those of `newton.histogram_grower`. Derivatives are rounded to integers whose sum fits into
+int32, so each has about 31 − log₂ n bits for n rows. On small tables the trees equal XGBoost's if
+the bins are the same. See `newton.kernels.vector_trees`.
 """
 
 import numpy as np
@@ -41,13 +41,13 @@ from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 
 MOST_BYTES = 1 << 30  # of histograms; leaves without one are built from their rows
-SMALL = 1 << 18  # values of the table below which one thread is faster
+SMALL = 1 << 18  # number of values of X below which one thread is faster
 BLOCK = 1 << 12  # rows
 LINE = 64  # bytes of a cache line
-FEW, EVERY = slice(64), slice(None)  # rows
-MOST_UNITS = (1 << 31) - 1  # largest sum of sizes
-ROUNDING = 9  # salt of the seed
-GOLDEN = 0.6180339887498949  # distance of the random numbers of two lanes, modulo 1
+FEW, EVERY = slice(64), slice(None)  # rows that are compared: first a few, then all
+MOST_UNITS = (1 << 31) - 1  # largest sum of absolute values, in units
+ROUNDING = 9  # purpose of derived seeds
+GOLDEN = 0.6180339887498949  # difference of the random numbers of two lanes, modulo 1
 
 
 class VectorGrower:
@@ -94,11 +94,11 @@ class VectorGrower:
         used : (n_rows,) bool, rows to grow on, or None for all
         draws : newton.sampling.Columns
         """
-        shares_h = all(bool((h[1:, own] == h[0, own]).all()) for own in (FEW, EVERY))
+        shares_h = all(bool((h[1:, part] == h[0, part]).all()) for part in (FEW, EVERY))
         self.allocate(shares_h)
-        self.lay(g, h, draws.seed)
+        self.write_pairs(g, h, draws.seed)
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
-        growth = self.begin(rows, draws)
+        growth = self.start_growth(rows, draws)
         rules = self.make_rules(draws)
 
         def run(rank, _):
@@ -108,11 +108,11 @@ class VectorGrower:
         check_interrupt(self.team.flag)
         n_nodes = int(growth.state[N_NODES])
         nodes, sums = growth.nodes[:n_nodes], growth.sums[:n_nodes] * growth.units
-        self.mark(nodes, growth, used)
+        self.write_leaf_of_rows(nodes, growth, used)
         return Grown(*self.finish(nodes, sums))
 
     def allocate(self, shares_h):
-        """Allocate the arrays of growth, unless those of the last tree can be used again."""
+        """Allocate the arrays of growth; keep those of the last tree if ``shares_h`` is equal."""
         if shares_h is self.shares_h:
             return
         n, self.shares_h = self.n_outputs, shares_h
@@ -168,8 +168,8 @@ class VectorGrower:
         """
         return leaves if self.params.max_leaves else min(leaves, leaves.bit_length() + 2)
 
-    def lay(self, g, h, seed):
-        """Write the derivatives row by row, rounded to units, and the units."""
+    def write_pairs(self, g, h, seed):
+        """Write the derivatives row by row, as integer multiples of units, and the units."""
         n_rows, h = g.shape[1], h[:1] if self.shares_h else h
         growth, first_h, per_unit = self.growth, self.first_h, np.ones(self.pairs.shape[1])
         per_unit[: len(g)] = counts = count_units(g)
@@ -182,13 +182,13 @@ class VectorGrower:
         shifts = np.arange(len(per_unit)) * GOLDEN % 1.0
         given = g, h, per_unit, shifts, first_h, np.uint32(seed_of(seed, ROUNDING))
 
-        def lay(first, last):
+        def write(first, last):
             round_derivatives(*given, first * BLOCK, min(last * BLOCK, n_rows), self.pairs)
 
-        self.workers.share(lay, -(-n_rows // BLOCK))
+        self.workers.share(write, -(-n_rows // BLOCK))
 
-    def begin(self, rows, draws):
-        """Return the `VectorGrowth` of a tree on some rows, by default all, and drawn columns."""
+    def start_growth(self, rows, draws):
+        """Return the `VectorGrowth` of a tree on the given rows (None: all) and drawn columns."""
         growth, layout = self.growth, self.bins.layout
         if rows is None:
             growth.rows[:] = np.arange(len(growth.rows), dtype=np.uint32)
@@ -226,7 +226,7 @@ class VectorGrower:
             seed=int(draws.seed),
         )
 
-    def mark(self, nodes, growth, used):
+    def write_leaf_of_rows(self, nodes, growth, used):
         """Write the leaf of every row."""
         mark_nodes(nodes, growth.rows, self.at)
         if used is None:
@@ -240,7 +240,7 @@ class VectorGrower:
         self.workers.share(find, len(others))
 
     def finish(self, grown, sums):
-        """Return the nodes, the leaf of each row, no category sets, no renumbering, and values."""
+        """Return the fields of `Grown`, without category sets and renumbering of nodes."""
         n, limits = self.n_outputs, self.limits
         g, h = sums[:, :n], sums[:, self.first_h :][:, : 1 if self.shares_h else n]
         values = limits.weigh(g, h)
@@ -260,7 +260,7 @@ class VectorGrower:
 
 
 def count_units(values):
-    """Return how many units are 1: powers of two, so that int32 holds the sum of all sizes.
+    """Return the number of units per 1: powers of two, so that sums of absolute values fit int32.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def count_drawn(n_columns, share):
 
 
 def aligned(shape, dtype):
-    """Return an uninitialised array that begins at a cache line."""
+    """Return an uninitialised array that starts at a multiple of `LINE` bytes."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.empty(size + LINE, np.uint8)
     first = -room.ctypes.data % LINE

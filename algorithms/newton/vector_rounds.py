@@ -20,7 +20,7 @@ class VectorRounds(Rounds):
     """
 
     def scores_of_trees(self):
-        """Return the first score of each tree of a round."""
+        """Return the index of the first score of each tree of a round."""
         return range(1)
 
     def derivatives(self, _k):
@@ -51,7 +51,7 @@ class VectorRounds(Rounds):
 
 
 def grows_vectors(params, n_scores):
-    """Return whether one tree a round is grown for all scores; with one score there is no choice.
+    """Return whether one tree a round is grown for all scores; False with one score.
 
     Parameters
     ----------

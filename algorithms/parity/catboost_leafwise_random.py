@@ -1,8 +1,8 @@
 """Depthwise and Lossguide trees with CatBoost's random numbers.
 
 Columns are drawn for each level of a Depthwise tree, even below its last split, and for each pair
-of leaves of a Lossguide tree. Each leaf has a seed and normal numbers of its own; of two siblings
-the one whose histogram is summed comes first.
+of leaves of a Lossguide tree. A seed and normal numbers are drawn for each leaf; of two siblings
+first for the one whose histogram is summed.
 """
 
 import numpy as np

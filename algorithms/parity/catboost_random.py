@@ -1,6 +1,6 @@
 """Boosting with CatBoost's random numbers: sampled rows, sampled columns and noisy split scores.
 
-One generator serves a whole fit, and each number has its place in the order of draws. For a tree:
+A fit has one generator. The numbers that are drawn for a tree, in this order:
 
     1. a number that chooses the fold, and a seed for derivatives
     2. the weights of the rows: a number for each row (Bernoulli), or one seed (MVS, Bayesian)
@@ -8,7 +8,7 @@ One generator serves a whole fit, and each number has its place in the order of 
        noise of the splits, and a normal number for each candidate
     4. a seed for the folds, and a number for each leaf estimation step of a loss with one score
 
-Numbers that change nothing are dropped, because the later ones depend on how many were drawn.
+Numbers without an effect are drawn, too, because later ones depend on how many were drawn.
 """
 
 import numpy as np
@@ -222,7 +222,7 @@ class SampledLevels:
         return splits
 
     def _draw_masks(self):
-        """Return the columns of a level, uint8 (n_candidates,): 0 if none; the bits of a pack."""
+        """Return the mask of each candidate of a level, uint8: drawn bits of a pack, or 0 or 1."""
         n_several, n_packed = len(self.several), sum(map(len, self.packs))
         kept = self.random.reals(n_several + n_packed) <= np.float32(self.params.rsm)
         masks = np.zeros(len(self.n_splits), np.uint8)
@@ -233,14 +233,14 @@ class SampledLevels:
         return masks
 
     def _draw_seeds(self, masks):
-        """Return the seeds of the candidates, uint64 (n_candidates,); consecutive where used."""
+        """Return the seeds of the candidates, uint64; drawn candidates have consecutive seeds."""
         seed, usable = self.random.numbers(1)[0], masks > 0
         seeds = np.zeros(len(masks), np.uint64)
         seeds[usable] = seed + np.arange(np.count_nonzero(usable), dtype=np.uint64)
         return seeds
 
     def _best(self, usable, noise, _seed):
-        """Return the column and the bin of the best split; candidates have noise of their own."""
+        """Return the column and the bin of the best split; noise is added to each score."""
         scores = self.best_score[usable] + self.random.normals(len(usable)) * noise
         at = int((scores - self.before).argmax())
         self.before = scores[at]

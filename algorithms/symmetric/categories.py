@@ -63,7 +63,7 @@ class Categories(CategoricalColumns):
 
 @dataclass(frozen=True)
 class HashedCategories(CategoricalColumns):
-    """Categorical columns whose levels are known by their hashes only, as in CatBoost's files."""
+    """Categorical columns with hashes in place of levels, as in CatBoost's files."""
 
     def codes_of(self, _number, texts):
         """Return the hash of each level, int32."""

@@ -238,7 +238,7 @@ def read_statistic(saved, number, projection, table):
 
 
 def to_hashed(derived):
-    """Return `DerivedColumns` that know levels by CatBoost's hashes only.
+    """Return `DerivedColumns` with CatBoost's hashes in place of levels.
 
     Raises
     ------

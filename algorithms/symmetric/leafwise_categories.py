@@ -15,10 +15,10 @@ from algorithms.symmetric.tree_split import GrownCategoricalNodes
 class CategoricalNodes:
     """Mixin of leaf-wise growers whose nodes are numbers of ``self.splits``, a list of TreeSplit.
 
-    A statistic counts as used when its split is made, not when it is found.
+    A statistic counts as used when a leaf is split by it, not when the split is found.
     """
 
-    splits = ()  # of a tree without usable columns
+    splits = ()  # if no column is usable
 
     def _split(self, leaf):
         """Split a leaf; return its children."""

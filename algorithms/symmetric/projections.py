@@ -127,7 +127,7 @@ class Combiner:
 
 
 class HashCombiner:
-    """Levels of a projection, known by CatBoost's hashes of the combined parts.
+    """Levels of a projection, identified by CatBoost's hashes of the combined parts.
 
     Parameters
     ----------

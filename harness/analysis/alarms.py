@@ -29,7 +29,8 @@ from harness.analysis.series import Point, Series, find_steps
 from harness.core.errors import ConfigError, unknown
 from harness.core.units import parse_share
 
-RECENT = 3  # newest values at which a step counts as new
+RECENT = 3  # a step counts as new if it begins at one of so many newest values
+# limit of each model, and the number of earlier values that it needs
 DEFAULTS = {"percentage": 0.1, "t-test": 0.99, "log-normal": 0.99, "iqr": 1.5, "change-point": 0.05}
 FEWEST = {"percentage": 1, "t-test": 3, "log-normal": 3, "iqr": 4, "change-point": 2}
 
@@ -52,7 +53,7 @@ class Alarm:
     boundary: float
 
     def __str__(self) -> str:
-        """Return one sentence for people."""
+        """Return the alarm as a sentence."""
         newest, unit = self.series.points[-1], self.series.unit
         return (
             f"{self.series.name}: {newest.value:.4g} {unit} at {newest.commit} is above "
@@ -88,14 +89,14 @@ def parse_threshold(text: str) -> Threshold:
 
 
 def find_alarms(series: Sequence[Series], thresholds: Sequence[Threshold]) -> list[Alarm]:
-    """Return the alarms of all series; for each, the last threshold that fits its measure counts.
+    """Return the alarms of all series; the last threshold that matches a measure applies to it.
 
     Raises
     ------
     ConfigError
-        If a threshold fits the measure of no series.
+        If a threshold matches the measure of no series.
     NoAsvError
-        If a change point is asked for and asv is not installed.
+        If a threshold has the model "change-point" and asv is not installed.
     """
     for one in thresholds:
         measures = {s.measure for s in series}

@@ -1,8 +1,8 @@
 """Metafeatures of datasets, and a small decision tree that predicts the winner from them.
 
-The winner of a dataset is the algorithm with the least mean primary loss. The tree is judged by
-leaving out one dataset at a time, against the rule that always names the most frequent winner of
-the other datasets.
+The winner of a dataset is the algorithm with the lowest mean primary loss. The tree is compared,
+leaving out one dataset at a time, with the rule that predicts the most frequent winner of the other
+datasets.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from harness.analysis.run_view import Cell
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-FEWEST = 10  # datasets of a tree
+FEWEST = 10  # datasets below which no tree is fitted
 DEPTH = 3
-LEAST_LEAF = 2  # datasets of a leaf
+LEAST_LEAF = 2  # minimum number of datasets of a leaf
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class WinnerTree:
     text
         The tree in scikit-learn's text form.
     winners
-        Dataset → the algorithm with the least loss.
+        Dataset → the algorithm with the lowest loss.
     importances
         Metafeature → share of the tree's impurity decrease; only those that the tree uses, the
         largest first.
@@ -93,7 +93,7 @@ def winner_tree(field: Field, metafeatures: Mapping[str, Mapping[str, float]]) -
     Parameters
     ----------
     metafeatures
-        Dataset → its metafeatures, the same for each dataset.
+        Dataset → its metafeatures, with the same names for each dataset.
     """
     from scipy.stats import binomtest
     from sklearn.tree import export_text
@@ -130,8 +130,8 @@ def _fitted(X: np.ndarray, winners: Sequence[str]) -> DecisionTreeClassifier:
 def _left_out_hits(X: np.ndarray, winners: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return for each dataset whether the tree and the most frequent winner are right.
 
-    Both know the other datasets only. Of equally frequent winners the first in order of names
-    counts.
+    Both are computed from the other datasets only. Of equally frequent winners the first in
+    alphabetical order is predicted.
     """
     tree_right, frequent_right = [], []
     for i, winner in enumerate(winners):

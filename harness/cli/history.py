@@ -38,9 +38,9 @@ from harness.plugins.registry import load_registry
     multiple=True,
     metavar="MEASURE=MODEL",
     help=(
-        "Exit with 1 if the newest value is above what the earlier ones allow: fit=t-test, "
-        "loss=percentage:2%, *=iqr, *=log-normal, fit=change-point. The last one that fits a "
-        "measure counts."
+        "Exit with 1 if the newest value of a series is above a boundary that the earlier values "
+        "give: fit=t-test, loss=percentage:2%, *=iqr, *=log-normal, fit=change-point. The last "
+        "one that matches a measure applies."
     ),
 )
 @path_option("--output", "File of the page.  [default: history.html in the results]")

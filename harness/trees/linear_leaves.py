@@ -42,7 +42,10 @@ class LinearLeaves:
             kept = np.ascontiguousarray(given, dtype=dtype)
             _need(np.array_equal(kept, given, equal_nan=True), f"{name} is not {dtype}")
             object.__setattr__(self, name, kept)
-        _need(len(self.start) == len(self.constant) + 1, "start has not one entry more than nodes")
+        _need(
+            len(self.start) == len(self.constant) + 1,
+            "start has not one entry more than constant",
+        )
         rises = bool((self.start[1:] >= self.start[:-1]).all())
         _need(rises and self.start[0] == 0, "start decreases")
         n_terms = int(self.start[-1])
@@ -74,7 +77,7 @@ class LinearLeaves:
         return LinearLeaves(self.constant[first:last].copy(), start - start[0], *given)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays by the names that a stored ensemble has for them."""
+        """Return the arrays under the names that they have in a stored ensemble."""
         return {PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
@@ -114,7 +117,7 @@ def check_linear_leaves(e: TreeEnsemble) -> None:
     if linear is None:
         return
     _need(isinstance(linear, LinearLeaves), "linear is not of type LinearLeaves")
-    _need(len(linear.constant) == e.n_nodes, "constant has not one entry a node")
+    _need(len(linear.constant) == e.n_nodes, "constant has not one entry for each node")
     inside = (linear.feature >= 0) & (linear.feature < e.n_features)
     _need(bool(inside.all()), "a leaf has an unknown feature")
     has_terms = np.diff(linear.start) > 0

@@ -310,5 +310,5 @@ def _metafeatures(tree: WinnerTree, metafeatures: Mapping[str, Mapping[str, floa
         [short(dataset), short(tree.winners[dataset]), *(Cell.of(x, digits) for x in one.values())]
         for dataset, one in metafeatures.items()
     ]
-    caption = "Metafeatures of each dataset, and the algorithm with the least mean loss"
+    caption = "Metafeatures of each dataset, and the algorithm with the lowest mean loss"
     return Table(columns, rows, caption, "metafeatures")

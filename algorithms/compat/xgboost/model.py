@@ -103,7 +103,7 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
             self._objective = make_objective_of_targets(self._objective, self._n_targets)
 
     def rank_queries(self, y, bounds, weight, n_rounds):
-        """Set the ranking objective of training after so many rounds; see `RankingObjective`."""
+        """Set the ranking objective after ``n_rounds`` earlier rounds; see `RankingObjective`."""
         given = y, bounds, weight
         self._objective = RankingObjective(self.objective_name, self.ranking, *given)
         self._objective.n_rounds = n_rounds

@@ -6,7 +6,7 @@ import pickle
 import catboost
 import numpy as np
 import pytest
-from catboost_kit import PARITY, fit_library, random_case, random_sampling
+from catboost_kit import PARITY, fit_library, random_case, random_sampling, seeds_up_to
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor, read_model, serve
 from harness import Spec, Task
@@ -67,7 +67,7 @@ def test_trees_and_leaf_values_are_catboosts_to_the_bit(loss, policy, tmp_path):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_hundred_random_configurations_have_catboosts_bits(loss, policy, tmp_path):
-    found = {seed: differs(seed, loss, policy, tmp_path) for seed in range(100, 200)}
+    found = {seed: differs(seed, loss, policy, tmp_path) for seed in seeds_up_to(100)}
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
@@ -82,7 +82,7 @@ def test_samples_and_noise_follow_catboosts_generator(loss, policy, tmp_path):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_hundred_random_configurations_of_sampling(loss, policy, tmp_path):
-    seeds = range(100, 200)
+    seeds = seeds_up_to(100)
     found = {s: differs(s, loss, policy, tmp_path, **random_sampling(s)) for s in seeds}
     assert {seed: what for seed, what in found.items() if what} == {}
 

@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from catboost_kit import PARITY, first_difference, fit_library, random_case, random_sampling
+from catboost_kit import (
+    PARITY,
+    first_difference,
+    fit_library,
+    random_case,
+    random_sampling,
+    seeds_up_to,
+)
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.parity.catboost_ordered import CatBoostSegmentLeaves, fast_log
@@ -43,7 +50,7 @@ def test_trees_and_leaf_values_are_catboosts_to_the_bit(loss, params, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
 def test_two_hundred_random_configurations_have_catboosts_bits(loss, tmp_path):
-    found = {seed: differs(seed, loss, tmp_path) for seed in range(100, 300)}
+    found = {seed: differs(seed, loss, tmp_path) for seed in seeds_up_to(200)}
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
@@ -52,7 +59,7 @@ def test_two_hundred_random_configurations_have_catboosts_bits(loss, tmp_path):
     ("loss", "params"), [("RMSE", FULL), ("Logloss", FULL), ("Poisson", {}), ("MAE", {})]
 )
 def test_more_random_configurations_have_catboosts_bits(loss, params, tmp_path):
-    found = {seed: differs(seed, loss, tmp_path, **params) for seed in range(100, 150)}
+    found = {seed: differs(seed, loss, tmp_path, **params) for seed in seeds_up_to(50)}
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
@@ -73,7 +80,7 @@ def test_the_rows_are_shuffled_as_catboost_shuffles_them(tmp_path):
 def test_two_hundred_random_configurations_of_shuffles_and_sampling(loss, tmp_path):
     found = {
         s: differs(s, loss, tmp_path, **random_sampling(s), has_time=bool(s % 2))
-        for s in range(100, 300)
+        for s in seeds_up_to(200)
     }
     assert {seed: what for seed, what in found.items() if what} == {}
 

@@ -3,7 +3,14 @@
 import catboost
 import numpy as np
 import pytest
-from catboost_kit import PARITY, first_difference, fit_library, random_case, random_sampling
+from catboost_kit import (
+    PARITY,
+    first_difference,
+    fit_library,
+    random_case,
+    random_sampling,
+    seeds_up_to,
+)
 from parity_kit import rows
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
@@ -45,7 +52,7 @@ def test_trees_and_leaf_values_are_catboosts_to_the_bit(loss, seed, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_two_hundred_random_configurations_have_catboosts_bits(loss, tmp_path):
-    found = {seed: differs(seed, loss, tmp_path) for seed in range(100, 300)}
+    found = {seed: differs(seed, loss, tmp_path) for seed in seeds_up_to(200)}
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
@@ -58,7 +65,7 @@ def test_backtracking_halves_the_same_steps(loss, seed, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["Logloss", "Poisson", "RMSE"])
 def test_two_hundred_random_configurations_with_backtracking(loss, tmp_path):
-    found = {s: differs(s, loss, tmp_path, **backtracked(s)) for s in range(100, 300)}
+    found = {s: differs(s, loss, tmp_path, **backtracked(s)) for s in seeds_up_to(200)}
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
@@ -120,14 +127,14 @@ def test_any_sampling_follows_catboosts_generator(loss, seed, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
 def test_two_hundred_random_configurations_with_default_randomness(loss, tmp_path):
-    found = {s: differs(s, loss, tmp_path, **defaults(s)) for s in range(100, 300)}
+    found = {s: differs(s, loss, tmp_path, **defaults(s)) for s in seeds_up_to(200)}
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_two_hundred_random_configurations_of_sampling(loss, tmp_path):
-    found = {s: differs(s, loss, tmp_path, **random_sampling(s)) for s in range(100, 300)}
+    found = {s: differs(s, loss, tmp_path, **random_sampling(s)) for s in seeds_up_to(200)}
     assert {seed: what for seed, what in found.items() if what} == {}
 
 

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_first_fits_at_defaults_compile_nothing(tmp_path):
     """Dense, categorical and sparse tables; compilations are counted, with an empty cache."""
     done = subprocess.run(

@@ -1,9 +1,12 @@
 """Random tables and parameters, and CatBoost's trees, for tests of ``parity="catboost"``."""
 
 import json
+import os
 
 import catboost
 import numpy as np
+
+MOST_SEEDS = int(os.environ.get("SOAK_CATBOOST_MODELS", "200"))
 
 PARITY = {
     "parity": "catboost",
@@ -11,6 +14,11 @@ PARITY = {
     "random_strength": 0,
     "leaf_estimation_backtracking": "No",
 }
+
+
+def seeds_up_to(most):
+    """Return the seeds of a slow test: ``most``, or ``SOAK_CATBOOST_MODELS`` if that is fewer."""
+    return range(100, 100 + min(most, MOST_SEEDS))
 
 
 def library_trees(model, folder):

@@ -228,15 +228,13 @@ class BaseGradientBoosting(BoostedModel):
         ValueError
             If a warm start has other categories than the fit before.
         """
-        before = self._encoder if self._is_trained() else None
         encoder = encoder_of(self.estimator)
         if self.categorical_features is not None:
             encoder = CategoryEncoder(self.categorical_features)
-        if encoder is None:
-            self._encoder = None
-            return X
-        X = encoder.fit_transform(X)
-        if before is not None and not encoder.has_categories_of(before):
+        if encoder is not None:
+            X = encoder.fit_transform(X)
+        none = CategoryEncoder(None)
+        if self._is_trained() and not (encoder or none).has_categories_of(self._encoder or none):
             raise ValueError(
                 "the categories of X are not those of the fit that is continued: with "
                 "warm_start=True they must be the same"

@@ -121,6 +121,17 @@ def test_warm_start_needs_the_same_categories():
         model.set_params(n_estimators=9).fit(other, Y)
 
 
+def test_warm_start_needs_categories_in_both_fits_or_in_none():
+    codes = np.column_stack([X["size"], TOWN + 10.0])
+    for columns in ([1], None):
+        model = GradientBoostingRegressor(
+            n_estimators=3, warm_start=True, categorical_features=columns
+        ).fit(codes, Y)
+        model.set_params(n_estimators=4, categorical_features=[1] if columns is None else None)
+        with pytest.raises(ValueError, match="not those of the fit that is continued"):
+            model.fit(codes, Y)
+
+
 def test_numeric_columns_alone_change_nothing():
     numbers = X[["size"]]
     plain = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(numbers, Y)

@@ -48,6 +48,8 @@ MOST_TARGETS = 8  # classes, the most frequent ones, that have statistics
 class BaseBoosting(AllThreads, BaseEstimator):
     """Base class of the classifier and the regressor."""
 
+    pairs_ = None  # of models that were pickled before there were pairs of features
+
     _parameter_constraints: ClassVar = {
         "effort": [StrOptions(set(EFFORTS)), Interval(Real, 0.0, None, closed="neither")],
         "time_budget": [None, Interval(Real, 0.0, None, closed="neither")],
@@ -174,8 +176,11 @@ class BaseBoosting(AllThreads, BaseEstimator):
         """Return validated X with the columns of target statistics and of pairs of features."""
         check_is_fitted(self, "model_")
         X = read_table(self, X, reset=False)
-        parts = [part.transform(X) for part in (self.statistics_, self.pairs_) if part is not None]
-        return np.hstack([X, *parts]) if parts else X
+        extra = [part for part in (self.statistics_, self.pairs_) if part is not None]
+        if not extra:
+            return X
+        X = X.toarray() if sparse.issparse(X) else X
+        return np.hstack([X, *(part.transform(X) for part in extra)])
 
     @property
     def ensemble_(self):

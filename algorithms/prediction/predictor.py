@@ -34,6 +34,7 @@ MADE_LATER = ("_narrow", "_masks", "_saved", "_seen")  # caches that are not pic
 class FastPredictor:
     """Predictor with the packed trees of an ensemble."""
 
+    linear = None  # `LinearTerms`, of trees with linear leaves
     _seen = 0  # number of rows predicted so far, in calls with more than a few
 
     def __init__(self, ensemble):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
@@ -160,6 +161,14 @@ def test_rare_classes_and_few_rows_are_trained():
     np.testing.assert_array_equal(loaded.predict_proba(X), proba)
 
 
+def test_models_pickled_before_pairs_and_linear_leaves_predict():
+    X, y = regression_table(40)
+    model = BoostingRegressor(**LEAST, random_state=0).fit(X, y)
+    expected = model.predict(X)
+    del model.__dict__["pairs_"], model.model_._walker.__dict__["linear"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)
+
+
 def table_of_products(n_rows):
     """Return a table whose target is a product and a difference of features."""
     X = np.random.default_rng(5).normal(size=(n_rows, 5))
@@ -184,9 +193,9 @@ def test_pairs_of_features_are_used_where_they_decrease_the_loss():
 
 def test_pairs_of_features_are_not_used_for_an_additive_target():
     rng = np.random.default_rng(6)
-    X = rng.normal(size=(1000, 4))
-    y = np.sin(3.0 * X[:, 0]) + np.sin(3.0 * X[:, 1]) + 0.3 * rng.normal(size=1000)
-    assert BoostingRegressor(2.0, n_jobs=1).fit(X, y).pairs_ is None
+    X = rng.integers(2, size=(1000, 4)).astype(np.float64)
+    y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=1000)
+    assert BoostingRegressor(2.0, random_state=0, n_jobs=1).fit(X, y).pairs_ is None
 
 
 def test_pairs_with_missing_and_huge_values():
@@ -196,6 +205,15 @@ def test_pairs_with_missing_and_huge_values():
     X[::11, 2] *= 1e200
     model = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_sparse_rows_are_predicted_with_pairs():
+    X, y = table_of_products(1000)
+    model = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
+    assert model.pairs_ is not None
+    rows = X[:20]
+    for sparse_rows in (sparse.csr_matrix(rows), sparse.csr_array(rows)):
+        np.testing.assert_array_equal(model.predict(sparse_rows), model.predict(rows))
 
 
 def test_contributions_of_pairs_are_divided_among_their_features():

@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, _safe_indexing
 
 
 def choose_rounds(model, X, y, *, cv=5, sample_weight=None):
@@ -15,7 +15,7 @@ def choose_rounds(model, X, y, *, cv=5, sample_weight=None):
     ----------
     model : GradientBoostingClassifier or GradientBoostingRegressor
         Its ``n_estimators`` is the maximum number of rounds. The model is not changed.
-    X : (n_rows, n_features) array of numbers
+    X : (n_rows, n_features) array or frame
     y : (n_rows,) array
     cv : int, splitter or iterable of (train, test)
         As in scikit-learn.
@@ -29,15 +29,16 @@ def choose_rounds(model, X, y, *, cv=5, sample_weight=None):
     """
     from sklearn.model_selection import check_cv
 
-    X, y = np.asarray(X), np.asarray(y)
+    X, y = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
     folds = check_cv(cv, y, classifier=is_classifier(model))
     losses = []
     for train, test in folds.split(X, y):
         inside, outside = (None, None) if sample_weight is None else (
             np.asarray(sample_weight)[train], np.asarray(sample_weight)[test]
         )  # fmt: skip
-        fitted = clone(model).fit(X[train], y[train], sample_weight=inside)
-        losses.append(list(fitted.staged_loss(X[test], y[test], outside)))
+        rows, held_out = _safe_indexing(X, train), _safe_indexing(X, test)
+        fitted = clone(model).fit(rows, y[train], sample_weight=inside)
+        losses.append(list(fitted.staged_loss(held_out, y[test], outside)))
     shortest = min(len(curve) for curve in losses)
     losses = np.array([curve[:shortest] for curve in losses])
     return Bunch(n_estimators=int(losses.mean(axis=0).argmin()) + 1, losses=losses)

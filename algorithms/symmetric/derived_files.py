@@ -99,7 +99,13 @@ def read(saved, n_columns):
     ------
     ValueError, TypeError, KeyError, IndexError
         If the values are malformed.
+    ModelFileError
+        If they are of an earlier version.
     """
+    if "tables" not in saved and saved.get("features"):
+        raise ModelFileError(
+            "target statistics are stored in an earlier form: train and save the model again"
+        )
     n_features = check_integer(saved["n_features"], 0, n_columns)
     categories = read_categories(saved["categories"], n_features)
     limits = level_limits(categories)

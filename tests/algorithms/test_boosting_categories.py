@@ -12,6 +12,7 @@ from algorithms import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from algorithms.gradient_boosting import choose_rounds
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -152,3 +153,11 @@ def test_numeric_columns_alone_change_nothing():
 def test_unsupported_parameters_are_refused(params, words):
     with pytest.raises(ValueError, match=words):
         GradientBoostingRegressor(**{**TREES, **params}).fit(X, Y)
+
+
+def test_rounds_are_chosen_on_frames_with_categories():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=90), "c": pd.Categorical(list("abc") * 30)})
+    y = frame["x"].to_numpy() + (frame["c"] == "b").to_numpy()
+    model = GradientBoostingRegressor(n_estimators=4, categorical_features="from_dtype")
+    assert choose_rounds(model, frame, y, cv=3).losses.shape == (3, 4)

@@ -9,6 +9,7 @@ from catboost_kit import seeds_up_to
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.symmetric.derived_columns import Indicator
 from algorithms.symmetric.derived_files import to_hashed
+from algorithms.symmetric.tree import SymmetricTree
 
 POLICIES = ["Depthwise", "Lossguide"]
 LOSSES = ["RMSE", "Logloss", "MultiClass"]
@@ -34,10 +35,25 @@ def nested(tree, derived, node=0):
     return [split_of(derived, int(tree.features[node]), float(tree.borders[node])), *sides]
 
 
+def nested_levels(tree, derived, level=0, leaf=0):
+    """Return a tree whose levels have one split each, as nested lists."""
+    if level == tree.depth:
+        return tree.values[leaf].tolist()  # noqa: PD011 - not a frame
+    split = split_of(derived, int(tree.features[level]), float(tree.borders[level]))
+    sides = (nested_levels(tree, derived, level + 1, leaf + (s << level)) for s in (0, 1))
+    return [split, *sides]
+
+
 def trees_of(model):
-    """Return the trees of a fitted or loaded model as nested lists."""
+    """Return the trees of a fitted or loaded model as nested lists.
+
+    Trees of one split are loaded as symmetric ones.
+    """
     derived = to_hashed(model._derived)
-    return [nested(tree, derived) for tree in model._trees]
+    return [
+        nested_levels(tree, derived) if isinstance(tree, SymmetricTree) else nested(tree, derived)
+        for tree in model._trees
+    ]
 
 
 def differs(seed, loss, policy, folder):

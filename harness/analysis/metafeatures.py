@@ -88,7 +88,8 @@ def metafeatures_of(facts: Mapping[str, Any], cells: Iterable[Cell]) -> dict[str
 def winner_tree(field: Field, metafeatures: Mapping[str, Mapping[str, float]]) -> WinnerTree | None:
     """Return the tree for the datasets of a field.
 
-    None if there are fewer than ten datasets, or one algorithm wins on all of them.
+    None if there are fewer than ten datasets, if one algorithm wins on all of them, or if there
+    are more winners than half of the datasets, so that a tree would only list them.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def winner_tree(field: Field, metafeatures: Mapping[str, Mapping[str, float]]) -
         return None
     X = np.array([list(metafeatures[dataset].values()) for dataset in field.datasets])
     winners = [field.names[i] for i in field.losses.argmin(axis=1)]
-    if len(set(winners)) < 2:
+    if not 2 <= len(set(winners)) <= (len(winners) - 1) / 2:  # one dataset is left out at a time
         return None
     tree = _fitted(X, winners)
     names = list(next(iter(metafeatures.values())))

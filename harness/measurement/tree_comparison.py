@@ -146,8 +146,8 @@ class Comparisons:
     def _grown(self, match: Match, supervisor: Supervisor) -> Iterator[tuple[_Grown, _Grown]]:
         """Yield both sides of each split.
 
-        Both sides are trained at the same time, unless their times are kept or they have more
-        threads than the machine.
+        Both sides are trained at the same time, unless their times are kept, they have more
+        threads than the machine, or they are the same trials, whose files have the same names.
         """
         jobs = replace(match.a, exports=("trees", "training")), replace(match.b, exports=("trees",))
         if self.keep:
@@ -156,7 +156,10 @@ class Comparisons:
                 a, b = (self._grow(job, supervisor.supervise(job), supervisor) for job in ones)
                 yield a, b
             return
-        at_once = 2 if 2 * match.a.threads <= machine.usable_processors() else 1
+        ids = [{trial.id for trial in job.trials} for job in jobs]
+        have_same_files = not ids[0].isdisjoint(ids[1])
+        fit_together = 2 * match.a.threads <= machine.usable_processors()
+        at_once = 2 if fit_together and not have_same_files else 1
         with ExitStack() as stack, ThreadPoolExecutor(at_once) as executor:
             sides = [stack.enter_context(closing(supervisor.supervise(job))) for job in jobs]
             for _ in match.a.trials:

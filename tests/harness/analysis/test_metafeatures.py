@@ -45,6 +45,13 @@ def test_few_datasets_or_a_single_winner_make_no_tree() -> None:
     assert winner_tree(field_of_winners(["a"] * 12), features([1.0] * 12)) is None
 
 
+def test_as_many_winners_as_half_of_the_datasets_make_no_tree() -> None:
+    names = tuple("abcdef")
+    losses = 1.0 - np.tile(np.eye(6), (2, 1))
+    field = Field(names, tuple(f"d{i}" for i in range(12)), losses, np.ones(12), ())
+    assert winner_tree(field, features([float(i) for i in range(12)])) is None
+
+
 def test_metafeatures_come_from_declared_facts() -> None:
     facts = {"rows": 100, "columns": 4, "categorical": 1, "n_classes": 3, "missing": True}
     found = metafeatures_of(facts, ())

@@ -71,11 +71,11 @@ class CrossFitTrainer:
     """
 
     def __init__(self, rows, fold, rule, seed):
-        model, self.binned, self.rule, self.seed = rows.model, rows.binned, rule, seed
-        self.rows = rows
+        self.rows, self.binned, self.rule, self.seed = rows, rows.binned, rule, seed
         order = self.binned.order[0]
         self.order = order if len(order) else slice(None)
-        self.model, self.objective = model, model._objective  # noqa: SLF001 - same package
+        self.model = model = rows.model
+        self.objective = model._objective  # noqa: SLF001 - same package
         model.parity_ = None
         self.fold = fold[self.order]
         self.y = np.asarray(rows.y)[self.order]

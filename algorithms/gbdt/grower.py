@@ -197,9 +197,7 @@ class Grower:
 
     def grown_leaves(self):
         """Return the `GrownLeaves` of the last tree."""
-        leaves = self.leaves[: self.n_leaves]
-        spans = np.stack([leaves["start"], leaves["end"]], axis=1)
-        return GrownLeaves(leaves["node"], self._own.rows, spans)
+        return GrownLeaves.of(self.leaves[: self.n_leaves], self._own.rows)
 
     def share_leaves(self, task, count):
         """Run a task over leaves, on several threads unless there are few rows."""

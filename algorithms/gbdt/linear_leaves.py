@@ -32,6 +32,11 @@ class GrownLeaves(NamedTuple):
     rows: np.ndarray  # uint32, rows by leaf
     spans: np.ndarray  # int64 (n_leaves, 2), start and end of each leaf in ``rows``
 
+    @classmethod
+    def of(cls, leaves, rows):
+        """Return the `GrownLeaves` of a kernel's leaves, with fields node, start and end."""
+        return cls(leaves["node"], rows, np.stack([leaves["start"], leaves["end"]], axis=1))
+
 
 class LeafModels(NamedTuple):
     """Linear models of the leaves of a tree, with the fields of `harness.LinearLeaves`.

@@ -81,7 +81,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     classes : (n_classes,) labels, or None for regression
         Labels that are not integers are replaced by their indices.
     """
-    from harness import TreeEnsemble
+    from harness import LinearLeaves, TreeEnsemble
 
     trees = [tree for round_ in rounds for tree in round_]
     offsets = np.cumsum([0] + [len(tree.nodes) for tree in trees])
@@ -128,21 +128,8 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
         classes=class_codes(classes),
         cover_kind="rows",
         library=OURS,
-        linear=join_linear(trees),
+        linear=LinearLeaves.join([t.linear for t in trees], [t.nodes["value"] for t in trees]),
     )
-
-
-def join_linear(trees):
-    """Return the `harness.LinearLeaves` of all trees, or None if no tree has linear leaves."""
-    from harness import LinearLeaves
-
-    if all(tree.linear is None for tree in trees):
-        return None
-    parts = [
-        LinearLeaves.constants(tree.nodes["value"]) if tree.linear is None else tree.linear
-        for tree in trees
-    ]
-    return LinearLeaves.join(parts)
 
 
 def thresholds(binner, feature, last_bin, numeric):

@@ -203,7 +203,7 @@ def read_nodes(e, t):
 
 
 def describe_features(e, trees, names, derived):
-    """Return what a file has about the columns, and the splits.
+    """Return the entries of a file that describe the columns, and its splits.
 
     Returns
     -------

@@ -201,6 +201,8 @@ def read_values(t, n_values, nodes):
     leaves = np.flatnonzero(nodes["left"] < 0)
     if "leaf_weights" in t:  # since XGBoost 3.2
         vectors = np.array(t["leaf_weights"], np.float64).reshape(-1, n_values)
+        if (nodes["right"][leaves] < 0).any():
+            raise ModelFileError("a leaf of a tree has no vector in leaf_weights")
         values[leaves] = vectors[nodes["right"][leaves]]
     return values
 

@@ -48,7 +48,7 @@ class Categories:
             None if own is None else np.minimum(np.arange(len(own)), ROOM).astype(np.uint8)
             for own in self.codes
         ]
-        self.crowds = {  # columns of more categories than bins
+        self.high_cardinality = {  # columns of more categories than bins
             f: HighCardinalityColumn(f, own.astype(np.int64), places_of(X[:, f], own), ROOM)
             for f, own in enumerate(self.codes)
             if own is not None and len(own) > ROOM
@@ -82,10 +82,10 @@ class Categories:
         table : gbdt.kernels.booster_arrays.Bins, written
         workers : Workers
         """
-        used = sorted(self.crowds.keys() & set(features))
+        used = sorted(self.high_cardinality.keys() & set(features))
         if not used:
             return
-        columns = [self.crowds[f] for f in used]
+        columns = [self.high_cardinality[f] for f in used]
         for f, sums in zip(used, sum_by_category(columns, records, workers), strict=True):
             self.bins[f] = group_codes(sums[:-1], scale, limits)
         write_bins(columns, [self.bins[f] for f in used], table, workers)

@@ -47,19 +47,26 @@ class QueryTables:
             As in `read_bounds`.
         """
         given = {"eval_group": self.eval_group, "eval_qid": self.eval_qid}
-        entries = {
-            name: [None] * len(tables) if one is None else list(one) for name, one in given.items()
-        }
-        for name, one in entries.items():
-            if len(one) != len(tables):
-                raise ValueError(
-                    f"{name} has {len(one)} entries for {len(tables)} tables of eval_set"
-                )
-        pairs = zip(entries["eval_group"], entries["eval_qid"], tables, strict=True)
+        entries = [read_entries(name, one, len(tables)) for name, one in given.items()]
+        pairs = zip(*entries, tables, strict=True)
         return [
             read_bounds(group, qid, len(y), f" of table {number} of eval_set", prefix="eval_")
             for number, (group, qid, (_, y)) in enumerate(pairs)
         ]
+
+
+def read_entries(name, given, n_tables):
+    """Return a list with an entry for each table of ``eval_set``; None if nothing is given.
+
+    Raises
+    ------
+    ValueError
+        If it has another length.
+    """
+    entries = [None] * n_tables if given is None else list(given)
+    if len(entries) != n_tables:
+        raise ValueError(f"{name} has {len(entries)} entries for {n_tables} tables of eval_set")
+    return entries
 
 
 def read_bounds(group, qid, n_rows, where="", prefix=""):

@@ -12,6 +12,7 @@ from algorithms.parity.catboost_leaves import CatBoostLeafEstimator
 from algorithms.parity.catboost_ordered import CatBoostOrderedBooster, CatBoostOrderedGrower
 from algorithms.parity.catboost_random import (
     WORDS,
+    DrawsOfLeaves,
     RandomNumbers,
     SampledLevels,
     SampleDrawer,
@@ -61,7 +62,7 @@ class SampledCatBoostOrderedGrower(SampledLevels, CatBoostOrderedGrower):
         self.best_score, self.best_bin = own.best_score, own.best_split
 
 
-class SampledCatBoostOrderedBooster(CatBoostOrderedBooster):
+class SampledCatBoostOrderedBooster(DrawsOfLeaves, CatBoostOrderedBooster):
     """Ordered boosting that builds CatBoost's trees with CatBoost's random numbers.
 
     Without ``has_time`` the rows must be in the order of the generator's first shuffle.
@@ -90,12 +91,6 @@ class SampledCatBoostOrderedBooster(CatBoostOrderedBooster):
             order = (blocks[:, None] * block + np.arange(block)).ravel()
             orders.append(order[order < n_rows].astype(np.uint32))
         return orders
-
-    def boost(self):
-        """Grow one tree; return it."""
-        tree = super().boost()
-        self.random.numbers(1 + self.leaves.count_random_steps())
-        return tree
 
     def _grow(self, number):
         """Return the splits of the next tree, and the leaf of each row."""

@@ -306,19 +306,23 @@ def sums_true_side(groups):
     return 2 * int(sizes[half:].sum()) <= int(sizes.sum())
 
 
-class SampledCatBoostBooster(CatBoostBooster):
-    """Plain boosting that builds CatBoost's trees with CatBoost's random numbers."""
-
-    def __init__(self, params, table, grower, objective, y, weight, start, seed):
-        super().__init__(params, table, grower, objective, y, weight, start, seed)
-        self.random = grower.random = RandomNumbers(seed)
-        self.drawer = SampleDrawer(params, weight, self.random, self.workers)
+class DrawsOfLeaves:
+    """Mixin of boosters: the random numbers that CatBoost draws for the leaf values of a tree."""
 
     def boost(self):
         """Grow one tree; return it."""
         tree = super().boost()
         self.random.numbers(1 + self.leaves.count_random_steps())
         return tree
+
+
+class SampledCatBoostBooster(DrawsOfLeaves, CatBoostBooster):
+    """Plain boosting that builds CatBoost's trees with CatBoost's random numbers."""
+
+    def __init__(self, params, table, grower, objective, y, weight, start, seed):
+        super().__init__(params, table, grower, objective, y, weight, start, seed)
+        self.random = grower.random = RandomNumbers(seed)
+        self.drawer = SampleDrawer(params, weight, self.random, self.workers)
 
     def _grow(self, number):
         """Return the grown tree: its splits, and the leaf of each row."""

@@ -87,9 +87,7 @@ class Grower:
 
     def grown_leaves(self):
         """Return the `GrownLeaves` of the last tree."""
-        leaves = self.work.leaves[: self.n_leaves]
-        spans = np.stack([leaves["start"], leaves["end"]], axis=1)
-        return GrownLeaves(leaves["node"], self.work.rows, spans)
+        return GrownLeaves.of(self.work.leaves[: self.n_leaves], self.work.rows)
 
     def to_tree(self, nodes, goes_left):
         """Return a grown tree as a `harness.Tree`.

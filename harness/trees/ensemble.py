@@ -239,24 +239,13 @@ class TreeEnsemble:
             "output": np.zeros(len(trees), np.int32),
             "base": np.zeros(width),
             **rest,
-            "linear": _join_linear(trees),
+            "linear": LinearLeaves.join([t.linear for t in trees], [t.value[:, 0] for t in trees]),
         }
         return cls(
             **_flat_nodes(trees, np.cumsum(sizes), width),
             n_features=n_features,
             **whole,
         )
-
-
-def _join_linear(trees: Sequence[Tree]) -> LinearLeaves | None:
-    """Return the linear leaves of trees joined end to end, or None if no tree has any."""
-    if all(tree.linear is None for tree in trees):
-        return None
-    parts = [
-        LinearLeaves.constants(tree.value[:, 0]) if tree.linear is None else tree.linear
-        for tree in trees
-    ]
-    return LinearLeaves.join(parts)
 
 
 def _flat_nodes(trees: Sequence[Tree], offsets: np.ndarray, width: int) -> dict[str, Any]:

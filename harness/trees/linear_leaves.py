@@ -59,8 +59,24 @@ class LinearLeaves:
         return cls(value, start, np.empty(0, np.int32), np.empty(0))
 
     @classmethod
-    def join(cls, parts: Sequence[LinearLeaves]) -> LinearLeaves:
-        """Join the leaves of trees end to end."""
+    def join(
+        cls, trees: Sequence[LinearLeaves | None], values: Sequence[np.ndarray]
+    ) -> LinearLeaves | None:
+        """Join the leaves of trees end to end; None if no tree has linear leaves.
+
+        Parameters
+        ----------
+        trees
+            Leaves of each tree; None for constant leaves.
+        values
+            Values of the nodes of each tree.
+        """
+        if all(own is None for own in trees):
+            return None
+        parts = [
+            cls.constants(value) if own is None else own
+            for own, value in zip(trees, values, strict=True)
+        ]
         sizes = np.concatenate([np.diff(part.start) for part in parts])
         start = np.concatenate([[0], np.cumsum(sizes)])
         constant, feature, coefficient = (

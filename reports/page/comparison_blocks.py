@@ -9,7 +9,7 @@ from reports.page.printed import RATIO_NOTE, RAW, by_verdict, comparison_sentenc
 from reports.text.commands import command
 from reports.text.format import bounds, digits, ratio, seconds, short, signed
 from reports.text.inline import Badge
-from reports.words.verdict_words import PHASE_NAMES, accuracy_badge, rung_badge, word_badge
+from reports.words.verdict_words import PHASE_NAMES, accuracy_badge, parity_level_badge, word_badge
 
 ORDER = {"worse": 0, "better": 1, "inconclusive": 2, "equivalent": 3}
 PHASES = ("fit", "predict")
@@ -23,7 +23,7 @@ def comparison_blocks(comparison: RunComparison, prefix: str = "changes") -> lis
     if comparison.ratios:
         blocks += [_ratios(comparison, prefix), Paragraph(RATIO_NOTE, role="note")]
     if comparison.rungs:
-        blocks.append(_rungs(comparison, prefix))
+        blocks.append(_parity_levels(comparison, prefix))
     if comparison.turns:
         blocks.append(_turns(comparison, prefix))
     if raw := [s for s in comparison.seconds if s.remeasured and s.phase in PHASES]:
@@ -53,15 +53,17 @@ def _ratios(comparison: RunComparison, prefix: str) -> Table:
     return Table(columns, rows, "Ratios of the duels of both runs", f"{prefix}-ratios")
 
 
-def _rungs(comparison: RunComparison, prefix: str) -> Table:
+def _parity_levels(comparison: RunComparison, prefix: str) -> Table:
     columns = texts("Algorithm", "Dataset", "Mode", "Before", "Now")
     rows: list[Row] = [
         [
             Cell.named(r.algorithm, f"against {short(r.reference)}"),
             short(r.dataset),
             short(r.mode) or "default",
-            Cell([rung_badge(r.old)], r.old),
-            Cell([rung_badge(r.new)], r.new, "" if r.old == r.new else "differs from before"),
+            Cell([parity_level_badge(r.old)], r.old),
+            Cell(
+                [parity_level_badge(r.new)], r.new, "" if r.old == r.new else "differs from before"
+            ),
         ]
         for r in sorted(comparison.rungs, key=lambda r: r.old == r.new)
     ]

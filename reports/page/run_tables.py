@@ -53,7 +53,7 @@ def _table(
 
 def other_tables(points: Sequence[RunPoint], name: str) -> list[Table]:
     """Return tables of duel ratios, failures and parity levels, without empty ones."""
-    tables = [_ratios(points, name), _failures(points, name), _rungs(points, name)]
+    tables = [_ratios(points, name), _failures(points, name), _parity_levels(points, name)]
     return [table for table in tables if table.rows]
 
 
@@ -98,12 +98,12 @@ def _failures(points: Sequence[RunPoint], name: str) -> Table:
     return _table(points, heads, rows, caption, f"failures-{name}", compare=True)
 
 
-def _rungs(points: Sequence[RunPoint], name: str) -> Table:
-    rungs: dict[tuple[str, ...], dict[int, str]] = {}
+def _parity_levels(points: Sequence[RunPoint], name: str) -> Table:
+    levels: dict[tuple[str, ...], dict[int, str]] = {}
     for i, point in enumerate(points):
         for p in point.parity:
             place = (p.algorithm, p.reference, p.dataset, mode_of(p))
-            rungs.setdefault(place, {})[i] = p.rung or "none"
+            levels.setdefault(place, {})[i] = p.rung or "none"
     rows: list[Row] = [
         [
             Cell.named(algorithm, f"against {short(reference)}"),
@@ -111,7 +111,7 @@ def _rungs(points: Sequence[RunPoint], name: str) -> Table:
             short(mode) or "default",
             *(Cell(by_run.get(i, DASH), by_run.get(i, "")) for i in range(len(points))),
         ]
-        for (algorithm, reference, dataset, mode), by_run in rungs.items()
+        for (algorithm, reference, dataset, mode), by_run in levels.items()
     ]
     caption = "Parity level of each pair in each run"
     heads = ("Algorithm", "Dataset", "Mode")

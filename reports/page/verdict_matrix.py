@@ -19,7 +19,7 @@ from reports.words.verdict_words import (
     in_margins,
     margin_words,
     memory_cell,
-    rung_badge,
+    parity_level_badge,
     speed_cell,
 )
 
@@ -70,7 +70,7 @@ def _rows(
         for phase in timed
     ]
     measured += [memory_cell(page.speed(pair))] if memory else []
-    names = [pair_cell(pair), rungs_cell(page, pair)]
+    names = [pair_cell(pair), parity_level_cell(page, pair)]
     single = page.accuracy(pair)
     pooled = page.accuracy(pair, pooled=True)
     judged = [a for a in pooled if a.splits] or pooled or (single if len(single) == 1 else [])
@@ -101,7 +101,7 @@ def _tally(verdicts: Sequence[Accuracy]) -> Cell:
 # ------------------------------------------------------------------ parity levels
 
 
-def rungs_cell(page: Page, pair: Pair) -> Cell:
+def parity_level_cell(page: Page, pair: Pair) -> Cell:
     """Return the lowest parity level of a pair in each of its modes, and its claim."""
     parities = [
         p
@@ -119,7 +119,7 @@ def rungs_cell(page: Page, pair: Pair) -> Cell:
     for several in modes.values():
         rung = lowest(p.rung for p in several)
         missed |= any(map(misses, several))
-        badges += [rung_badge(rung, undecided=_undecided(several)), " "]
+        badges += [parity_level_badge(rung, undecided=_undecided(several)), " "]
     names = [f"{short(mode or 'default', 24)} mode" for mode in modes]
     where = f"{few(names)}, {plural(len({p.dataset for p in parities}), 'dataset')}"
     return Cell(badges[:-1], lowest(p.rung for p in parities), where, tone="bad" if missed else "")

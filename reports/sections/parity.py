@@ -26,7 +26,7 @@ from reports.page.verdict_matrix import misses
 from reports.text.format import count, digits, plural, short
 from reports.text.inline import Badge, Code
 from reports.words.claim_words import mode_of
-from reports.words.verdict_words import rung_badge
+from reports.words.verdict_words import parity_level_badge
 
 NOTE = (
     "Both sides are trained on the same rows, and their trees are compared node by node. "
@@ -67,13 +67,16 @@ def _matrix(parities: tuple[Parity, ...]) -> Table:
     if len(pairs) > len(datasets):
         columns = texts("Pair", *(short(name) for name in datasets))
         rows = [
-            [Cell([Code(pair)], pair), *(_rungs(cells.get((pair, d), [])) for d in datasets)]
+            [
+                Cell([Code(pair)], pair),
+                *(_level_cell(cells.get((pair, d), [])) for d in datasets),
+            ]
             for pair in pairs
         ]
     else:
         columns = texts("Dataset", *pairs)
         rows = [
-            [Cell(short(d), d), *(_rungs(cells.get((pair, d), [])) for pair in pairs)]
+            [Cell(short(d), d), *(_level_cell(cells.get((pair, d), [])) for pair in pairs)]
             for d in datasets
         ]
     return Table(columns, rows, "Parity level of each pair on each dataset", "parity")
@@ -86,14 +89,14 @@ def _pair(parity: Parity) -> str:
     return f"{short(name, 60)} / {short(parity.reference, 30)}"
 
 
-def _rungs(parities: list[Parity]) -> Cell:
+def _level_cell(parities: list[Parity]) -> Cell:
     """Return the cell with the parity level of a pair, marked if lower than claimed."""
     if not parities:
         return Cell("")
     one = min(parities, key=lambda p: p.rung)
     claim = f"; claims {short(one.claimed, 8)}" if one.claimed else ""
     note = f"{MEANING[one.rung]}{claim}; {plural(len(one.splits), 'split')}"
-    badge = rung_badge(one.rung, undecided=one.verdict == "inconclusive")
+    badge = parity_level_badge(one.rung, undecided=one.verdict == "inconclusive")
     return Cell([badge], one.rung, note, tone="bad" if misses(one) else "")
 
 

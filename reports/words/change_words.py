@@ -31,8 +31,8 @@ def changed(comparison: RunComparison) -> list[Words]:
         if (judged := [r for r in comparison.ratios if r.verdict == word])
     ]
     if other := [r for r in comparison.rungs if r.old != r.new]:
-        rungs = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)
-        moves = [f"{r.algorithm} on {r.dataset}: {rung}" for r, rung in rungs]
+        levels = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)
+        moves = [f"{r.algorithm} on {r.dataset}: {level}" for r, level in levels]
         lines.append(f"{plural(len(other), 'pair')} with another parity level: {few(moves, 3)}.")
     if turns := comparison.turns:
         lines.append(f"{plural(len(turns), 'trial')} with another outcome than before.")

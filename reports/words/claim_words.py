@@ -33,11 +33,11 @@ def parity_sentences(parities: Sequence[Parity]) -> list[str]:
     """Return one sentence for each pair and mode: the number of datasets by parity level."""
     sentences = []
     for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in parities):
-        rungs = Counter(p.rung for p in parities if (p.algorithm, mode_of(p), p.reference) == key)
+        levels = Counter(p.rung for p in parities if (p.algorithm, mode_of(p), p.reference) == key)
         counts = [
-            f"{rung or 'no parity level'} on {plural(rungs[rung], 'dataset')}"
-            for rung in RUNGS
-            if rungs[rung]
+            f"{level or 'no parity level'} on {plural(levels[level], 'dataset')}"
+            for level in RUNGS
+            if levels[level]
         ]
         algorithm, mode, reference = (short(text, 40) for text in key)
         name = f"{algorithm} in mode {mode}" if mode else algorithm

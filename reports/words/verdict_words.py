@@ -47,7 +47,7 @@ def accuracy_badge(verdict: str) -> Badge:
     return Badge(verdict, tone, symbol)
 
 
-def rung_badge(rung: str, *, undecided: bool = False) -> Badge:
+def parity_level_badge(rung: str, *, undecided: bool = False) -> Badge:
     """Return a parity level in words, with its symbol.
 
     "" is "no parity level", or "trees differ" if the accuracy is undecided, too.

@@ -278,6 +278,7 @@ def test_lost_cluster_is_reported():
         ({"parity": "lightgbm"}, "parity"),
         ({"boosting_type": "dart"}, "dart"),
         ({"max_conflict_rate": 0.1}, "max_conflict_rate"),
+        ({"fs": "splits.json"}, "fs is not supported on Dask"),
         ({"objective": "quantile"}, "quantile"),
         ({"objective": lambda y, score: (score, score)}, "callable"),
         ({"early_stopping_round": 1}, "eval_set"),

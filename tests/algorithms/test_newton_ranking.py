@@ -302,3 +302,9 @@ def test_a_failed_fit_changes_nothing():
 def test_arguments_that_are_refused(params, given, words):
     with pytest.raises(ValueError, match=words):
         ranker(**params).fit(X, Y, **({"group": GROUP} | VALID | given))
+
+
+def test_xgb_ranker_names_a_list_of_wrong_length():
+    given = {"eval_set": [(X_VALID, Y_VALID)], "eval_group": [GROUP_VALID, GROUP]}
+    with pytest.raises(ValueError, match="eval_group has 2 entries for 1 tables of eval_set"):
+        compat.XGBRanker().fit(X, Y, group=GROUP, **given)

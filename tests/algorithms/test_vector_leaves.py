@@ -1,5 +1,6 @@
 """Tests of trees whose leaves hold one value for each output (``multi_output_tree``)."""
 
+import json
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import sparse
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
 from algorithms.compat import xgboost as native
+from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.model_files import read_model
 from algorithms.newton import vector_grower
 from algorithms.newton.params import Limits
@@ -418,6 +420,19 @@ def test_files_are_read_by_xgboost_and_by_us(suffix, tmp_path):
     again = NewtonBoostingClassifier().load_model(path)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.n_iter_ == 5
+
+
+def test_leaf_without_a_vector_is_refused(tmp_path):
+    X, y = classes()
+    path = tmp_path / "model.json"
+    NewtonBoostingClassifier(**VECTORS, n_estimators=1).fit(X, y).save_model(path)
+    saved = json.loads(path.read_text())
+    tree = saved["learner"]["gradient_booster"]["model"]["trees"][0]
+    leaf = tree["left_children"].index(-1)
+    tree["right_children"][leaf] = -1
+    path.write_text(json.dumps(saved))
+    with pytest.raises(ModelFileError, match="no vector in leaf_weights"):
+        NewtonBoostingClassifier().load_model(path)
 
 
 @pytest.mark.parametrize("suffix", ["json", "ubj"])

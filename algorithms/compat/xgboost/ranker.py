@@ -6,7 +6,7 @@ import numpy as np
 
 from algorithms.compat.xgboost.estimators import LibraryEstimator, XGBModel
 from algorithms.compat.xgboost.messages import allow_positional
-from algorithms.newton.query_tables import read_bounds
+from algorithms.newton.query_tables import read_bounds, read_entries
 from algorithms.newton_ranking import NewtonBoostingRanker
 
 QID = "qid"  # column of a frame that holds the query of each row
@@ -164,7 +164,8 @@ def split_eval_queries(eval_set, eval_qid, eval_group):
         As in `split_queries`, or if a list has another length.
     """
     tables = list(eval_set)
-    lists = [[None] * len(tables) if one is None else list(one) for one in (eval_qid, eval_group)]
+    given = {"eval_qid": eval_qid, "eval_group": eval_group}
+    lists = [read_entries(name, one, len(tables)) for name, one in given.items()]
     split = [
         (split_queries(X, qid, group), y)
         for (X, y), qid, group in zip(tables, *lists, strict=True)

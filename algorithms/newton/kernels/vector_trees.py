@@ -703,7 +703,8 @@ def scan_children(rank, low, high, bins, growth, rules):
 def go_on(bins, pairs, growth, rules):
     """Store the best splits of the chosen nodes and split leaves until others must be scanned."""
     state = growth.state
-    for number in range(2):
+    for step in range(2):
+        number = 1 - step  # the smaller child last, so that it is split first
         at = state[LARGE] if number else state[SMALL]
         if at >= 0:
             if may_split(growth.nodes[at], growth, rules):

@@ -14,6 +14,7 @@ from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
 from algorithms.gbdt.sampling import hash_numbers, seed_of
 from algorithms.symmetric.kernels.grow_tree import grow_alone
 from algorithms.symmetric.kernels.partition import count_sides, find_leaves, partition_rows
+from algorithms.symmetric.kernels.sorted_scan import SortedRows
 from algorithms.symmetric.kernels.split_scores import (
     COSINE,
     L2,
@@ -135,6 +136,7 @@ class SymmetricGrower:
         self.stride = (-(-most // CACHE_LINE) | 1) * CACHE_LINE
         self.features = np.arange(n_used)
         self.best_score, self.best_bin = np.empty(n_used), np.empty(n_used, np.int64)
+        self._sorted_rows = None
         self._make_histograms()
 
     def _make_histograms(self):
@@ -186,9 +188,29 @@ class SymmetricGrower:
             self.n_bins, self.stride, self.l2, self.steps[0],
             SCORES[self.params.score_function], quantiles_of(noise), np.array(seeds, np.uint32),
             self.planes, self.work, np.empty((4, self.stride)), self.best_score, self.best_bin,
-            self.features, splits,
+            self.features, self._sort_rows(), splits,
         )  # fmt: skip
         return splits[:count]
+
+    def _sort_rows(self):
+        """Return the `SortedRows` of the table, which are made once."""
+        if self._sorted_rows is None:
+            n_used, n_rows = self.table.columns.shape
+            rows, ends = np.empty((n_used, 0), np.uint32), np.empty((n_used, 0), np.int64)
+            if self.table.size * self.n_outputs < FEW_CELLS:
+                rows = np.argsort(self.table.columns, axis=1, kind="stable").astype(np.uint32)
+                counts = [np.bincount(own, minlength=self.stride) for own in self.table.columns]
+                ends = np.cumsum(counts, axis=1)
+            n_leaves = 1 << max(self.depth - 1, 0)
+            self._sorted_rows = SortedRows(
+                rows,
+                ends,
+                np.empty(n_rows, np.uint16),
+                np.empty((self.n_outputs, 2, n_rows)),
+                np.empty((n_leaves, self.n_outputs, 2)),
+                np.empty((n_leaves, self.n_outputs, 4)),
+            )
+        return self._sorted_rows
 
     def _find_splits_by_level(self, rows, usable, noise, seed):
         """Return the splits, found by all threads together, level by level."""

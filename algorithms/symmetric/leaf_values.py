@@ -13,6 +13,7 @@ import numpy as np
 
 from algorithms.symmetric.kernels import leaf_sums as kinds
 from algorithms.symmetric.kernels.exponential import exponentiate
+from algorithms.symmetric.kernels.leaf_steps import LEAST_WEIGHT, estimate_leaves
 from algorithms.symmetric.kernels.leaf_sums import (
     DER1,
     DER2,
@@ -30,7 +31,6 @@ SINGULAR = np.finfo(np.float32).eps
 NO_WEIGHT = np.empty(0, np.float32)
 ROWS = 8192  # rows whose scores one task changes
 CLASS_BLOCK = 1000  # rows of a block with several scores
-LEAST_WEIGHT = np.finfo(np.float32).eps  # a block's leaf of less weight is left out
 
 
 class LeafEstimator:
@@ -50,7 +50,9 @@ class LeafEstimator:
         total = np.cumsum(weight, dtype=np.float64)[-1] if len(weight) else float(len(y))
         self.l2 = float(np.float32(params.l2_leaf_reg)) * (total / len(y))
         size = -(-len(y) // BLOCKS) if len(y) >= FEW_ROWS else len(y)
-        self.block = CLASS_BLOCK if objective.kind == kinds.SOFTMAX else size
+        is_softmax = objective.kind == kinds.SOFTMAX
+        self.block = CLASS_BLOCK if is_softmax else size
+        self.has_one_call = not is_softmax and len(y) < FEW_ROWS
 
     def estimate(self, score, grown):
         """Return the leaf values before the learning rate, (n_leaves, n_scores), and Σw.
@@ -66,6 +68,8 @@ class LeafEstimator:
         if iterations > 1:
             score = score.copy()
         watches = iterations > 1 and self.params.leaf_estimation_backtracking != "No"
+        if self.has_one_call:
+            return self._estimate_alone(score[0], grown, watches)
         loss = self.loss(score) if watches else 0.0
         total = np.zeros((grown.n_leaves, len(score)))
         left, weights = iterations, None
@@ -81,6 +85,20 @@ class LeafEstimator:
                 continue
             loss, left = self._search(score, step, grown, total, (loss, left))
         return total, weights
+
+    def _estimate_alone(self, score, grown, watches):
+        """Return the leaf values and weights, computed by one kernel in the calling thread."""
+        params, objective = self.params, self.objective
+        n_leaves = grown.n_leaves
+        values, weights = np.empty((n_leaves, 1)), np.empty(n_leaves)
+        scratch = np.empty((1, n_leaves, 3)), np.empty((3, n_leaves)), np.empty(len(score))
+        is_newton = params.leaf_estimation_method == "Newton"
+        estimate_leaves(
+            objective.kind, objective.slope, objective.is_exp, score, self.y, self.weight,
+            grown.leaf_of, self.l2, params.leaf_estimation_iterations, is_newton, watches,
+            *scratch, values[:, 0], weights,
+        )  # fmt: skip
+        return values, weights
 
     def _search(self, score, step, grown, total, state):
         """Halve a step until the loss falls; return the loss and the iterations that are left.

@@ -29,6 +29,7 @@ class PairLeafEstimator(LeafEstimator):
         super().__init__(*others)
         self.derivatives, self.seed = derivatives, seed
         self.sums = np.empty((3, len(self.y)))
+        self.has_one_call = False
 
     def estimate(self, score, grown):
         """Return the leaf values before the learning rate, (n_leaves, 1), and Σw.

@@ -9,13 +9,19 @@ import numpy as np
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of
 from algorithms.symmetric.kernels.partition import count_sides, partition_rows
+from algorithms.symmetric.kernels.sorted_scan import (
+    scan_sorted,
+    split_all_rows,
+    sum_totals,
+    unpack,
+)
 from algorithms.symmetric.kernels.split_scores import NOISE_BITS, build_level, scan_features
 
 
 @kernel
 def grow_alone(
     bins, columns, records, rows, spare, spans, places, is_usable, n_bins, stride, l2, step, kind,
-    noise, seeds, planes, work, scores, best_score, best_bin, features, splits,
+    noise, seeds, planes, work, scores, best_score, best_bin, features, sorted_rows, splits,
 ):  # fmt: skip
     """Write the splits of a tree; return how many.
 
@@ -31,24 +37,42 @@ def grow_alone(
     seeds : uint32 (depth, 2), seeds of the noise of splits and of features
     planes, work, best_score, best_bin, features : as in `build_level` and `scan_features`
     scores : float64 (4, stride), scratch space
+    sorted_rows : SortedRows
     splits : int64 (depth, 2), written: feature and bin
     """
     starts, ends, sums = spans[0], spans[1], spans[2]
     starts[0], ends[0] = 0, len(rows)
     n_features, n_leaves = bins.shape[1], 1
+    is_small, mean_bins = sorted_rows.rows.shape[1] > 0, n_bins.mean()
+    has_histograms = True
     for level in range(len(splits)):
-        build_level(
-            bins, records, rows, starts, ends, n_leaves // 2, features, 0, n_features, stride,
-            planes, work, sums,
-        )  # fmt: skip
-        scan_features(
-            planes, n_leaves, n_bins, 0, n_features, stride, l2, step, kind, noise,
-            seeds[level, 0], scores, best_score, best_bin,
-        )  # fmt: skip
+        if has_histograms and is_small and n_leaves * mean_bins > bins.shape[0]:
+            has_histograms = False
+            unpack(records, step, sorted_rows.unpacked)
+            number_leaves(rows, starts, ends, n_leaves, sorted_rows.leaf_of)
+        if has_histograms:
+            build_level(
+                bins, records, rows, starts, ends, n_leaves // 2, features, 0, n_features, stride,
+                planes, work, sums,
+            )  # fmt: skip
+            scan_features(
+                planes, n_leaves, n_bins, 0, n_features, stride, l2, step, kind, noise,
+                seeds[level, 0], scores, best_score, best_bin,
+            )  # fmt: skip
+        else:
+            sum_totals(sorted_rows, n_leaves)
+            scan_sorted(
+                sorted_rows, n_leaves, is_usable, n_bins, stride, l2, kind, noise,
+                seeds[level, 0], scores, best_score, best_bin,
+            )  # fmt: skip
         f = find_best(best_score, is_usable, noise, seeds[level, 1])
         splits[level, 0], splits[level, 1] = f, best_bin[f]
-        split_leaves(columns[f], best_bin[f], rows, spare, starts, ends, places, n_leaves)
-        rows, spare = spare, rows
+        if has_histograms:
+            split_leaves(columns[f], best_bin[f], rows, spare, starts, ends, places, n_leaves)
+            rows, spare = spare, rows
+        else:
+            given = columns[f], best_bin[f], sorted_rows.leaf_of, rows, n_leaves, starts, ends
+            split_all_rows(*given)
         n_leaves *= 2
         redundant = find_redundant_split(starts, ends, n_leaves)
         if redundant >= 0:
@@ -56,6 +80,15 @@ def grow_alone(
                 splits[later, 0], splits[later, 1] = splits[later + 1, 0], splits[later + 1, 1]
             return level
     return len(splits)
+
+
+@inner_kernel
+def number_leaves(rows, starts, ends, n_leaves, leaf_of):
+    """Write the leaf of each sampled row, and 0 for the others."""
+    leaf_of[:] = 0
+    for leaf in range(n_leaves):
+        for i in range(starts[leaf], ends[leaf]):
+            leaf_of[np.uint64(rows[i])] = leaf
 
 
 @inner_kernel

@@ -120,19 +120,37 @@ def scan_features(
         for leaf in range(n_leaves):
             for k in range(planes.shape[1]):
                 add_leaf(planes[leaf, k], f * stride, count, l2, step, sums)
-        best, at, found = -np.inf, np.int64(0), -np.inf
-        for b in range(count):
-            score = sums[0, b]
-            if kind == COSINE:
-                score = sums[0, b] / math.sqrt(sums[1, b])
-            noisy = score
-            if len(noise):
-                index = hash_of(seed, f * stride + b) >> np.uint32(32 - NOISE_BITS)
-                noisy += noise[np.int64(index)]
-            if noisy > best:
-                best, at, found = noisy, b, score
-        best_score[f] = found
-        best_bin[f] = at
+        best_score[f], best_bin[f] = choose_bin(
+            sums, count, kind, noise, seed, np.int64(f) * stride
+        )
+
+
+@inner_kernel
+def choose_bin(sums, count, kind, noise, seed, first):
+    """Return the score, without noise, and the bin that are best with noise; the first in a tie.
+
+    Parameters
+    ----------
+    sums : (4, stride) float64, both sums of the score of the first ``count`` bins; row 2 is
+        scratch space
+    first : number of the feature's first entry, for the noise
+    kind, noise, seed : as in `scan_features`
+    """
+    for b in range(count):
+        sums[2, b] = sums[0, b] / math.sqrt(sums[1, b]) if kind == COSINE else sums[0, b]
+    most = noise[len(noise) - 1] if len(noise) else 0.0  # quantiles ascend
+    best, at, found = -np.inf, np.int64(0), -np.inf
+    for b in range(count):
+        score = sums[2, b]
+        if not score + most > best:
+            continue
+        noisy = score
+        if len(noise):
+            index = hash_of(seed, first + b) >> np.uint32(32 - NOISE_BITS)
+            noisy += noise[np.int64(index)]
+        if noisy > best:
+            best, at, found = noisy, b, score
+    return found, at
 
 
 @inner_kernel

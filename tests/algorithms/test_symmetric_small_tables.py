@@ -1,0 +1,84 @@
+"""Symmetric trees of small tables: the kernels for them give the same trees as the general ones."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
+from algorithms.runtime.threads import ALONE
+from algorithms.symmetric import grower
+from algorithms.symmetric.grower import GrownTree
+from algorithms.symmetric.leaf_values import LeafEstimator
+from algorithms.symmetric.objectives import find_objective
+
+CASES = {
+    "defaults": {},
+    "L2": {"score_function": "L2", "bootstrap_type": "No"},
+    "no noise": {"random_strength": 0.0, "rsm": 0.5},
+    "deep": {"depth": 8, "bootstrap_type": "Bayesian"},
+    "few bins": {"border_count": 15, "bootstrap_type": "Bernoulli"},
+}
+
+
+def table(n_classes, seed=0):
+    """Return X with missing values, a constant and a binary column; targets; and weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 8))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 3], X[:, 4] = 1.0, rng.integers(0, 2, len(X))
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1] * X[:, 2]) + rng.normal(size=len(X)) / 5
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    return X, y, rng.random(len(X)) + 0.1
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_sorted_rows_and_histograms_give_the_same_trees(n_classes, case, monkeypatch):
+    X, y, weight = table(n_classes)
+    kind = SymmetricBoostingClassifier if n_classes else SymmetricBoostingRegressor
+
+    def fit():
+        model = kind(iterations=15, **CASES[case]).fit(X, y, sample_weight=weight)
+        return model.predict_proba(X) if n_classes else model.predict(X)
+
+    of_sorted_rows = fit()
+    monkeypatch.setattr(grower, "FEW_CELLS", 0)
+    np.testing.assert_array_equal(of_sorted_rows, fit())
+
+
+SMOOTH = [
+    (loss, method, backtracking)
+    for loss in ("RMSE", "Logloss", "Poisson")
+    for method in ("Newton", "Gradient")
+    for backtracking in ("AnyImprovement", "No")
+]
+
+
+@pytest.mark.parametrize(
+    ("loss", "method", "backtracking"), [*SMOOTH, ("Quantile", "Gradient", "No")]
+)
+@pytest.mark.parametrize("iterations", [1, 7])
+def test_one_call_and_steps_give_the_same_leaf_values(loss, method, backtracking, iterations):
+    params = SimpleNamespace(
+        leaf_estimation_method=method,
+        leaf_estimation_iterations=iterations,
+        leaf_estimation_backtracking=backtracking,
+        l2_leaf_reg=3.0,
+        loss_function=loss,
+    )
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 500).astype(np.float32)
+    weight = (rng.random(500) * (rng.random(500) < 0.8)).astype(np.float32)
+    leaf_of = rng.integers(0, 7, 500).astype(np.uint16)  # the last leaf is empty
+    score = rng.exponential(size=(1, 500))
+    grown = GrownTree(np.zeros(3, np.int64), np.zeros(3, np.int64), leaf_of)
+    objective = find_objective(params, 2 if loss == "Logloss" else 0)
+    estimator = LeafEstimator(params, objective, y, weight, ALONE)
+    values, weights = estimator.estimate(score, grown)
+    estimator.has_one_call = False
+    expected = estimator.estimate(score, grown)
+    np.testing.assert_array_equal(values, expected[0])
+    np.testing.assert_array_equal(weights, expected[1])
+    assert np.count_nonzero(values) == 7

@@ -102,6 +102,7 @@ class Execution:
     options: Options
     tally: Tally = field(default_factory=Tally)
     pins: Pins = field(default_factory=Pins)
+    slowest: float = 0.0  # seconds of the slowest trial that was run
 
     def carry_out(self, plan: Plan, matches: Iterable[Match] = ()) -> Tally:
         """Run everything that is not stored yet, and return the counts of all results.
@@ -143,6 +144,9 @@ class Execution:
     ) -> int:
         """Run splits one after another, each with every algorithm, while time remains for another.
 
+        Time also remains for one more run of the slowest trial: the diagnostics train the
+        recommended algorithm again.
+
         Parameters
         ----------
         rounds
@@ -167,7 +171,7 @@ class Execution:
             for jobs in rounds[: self.options.most_rounds or len(rounds)]:
                 began = time.monotonic()
                 known_count = bool(self.options.most_rounds)  # an earlier run finished this number
-                if done and not known_count and began + longest > clock.deadline:
+                if not known_count and done and began + longest + self.slowest > clock.deadline:
                     break
                 self.store.plan_trials(self.run_id, [t for job in jobs for t in job.trials])
                 remaining = self._unknown_jobs(jobs)
@@ -245,6 +249,7 @@ class Execution:
         for outcome in run(jobs, in_time, options):
             source = outcome_path(supervisor.folder, outcome.trial.id)
             stored = self.store.record(self.run_id, outcome, source)
+            self.slowest = max(self.slowest, sum(sample.wall for sample in outcome.samples))
             self.tally.add("trial", outcome.status)
             self.progress.trial(stored)
             for reason in self.registry.announce(stored):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,6 +12,7 @@ from harness.config.experiment import parse_experiment
 from harness.core.libraries import Surroundings
 from harness.planning.plan import make_plan
 from harness.plugins.registry import load_registry
+from harness.runs import execute
 from harness.runs.budget import (
     Clock,
     Cost,
@@ -188,3 +191,22 @@ def test_compiling_does_not_count():
 def test_reductions_are_reported(message, words):
     usual = {"splits": 10, "planned": 10, "most_train_rows": 0, "left_out": {}, "seconds": 600.0}
     assert budget_sentence({**usual, **message}) == words
+
+
+@pytest.mark.parametrize(("slowest", "splits"), [(0.0, 3), (20.0, 2)])
+def test_time_remains_to_train_the_recommended_algorithm_again(
+    slowest, splits, monkeypatch, tmp_path
+):
+    now = [0.0]
+
+    def run_split(self, jobs, supervisor, stage):
+        now[0] += 30.0
+        self.slowest = slowest
+
+    monkeypatch.setattr(execute.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(execute.Execution, "_run", run_split)
+    monkeypatch.setattr(execute.Execution, "_unknown_jobs", lambda self, jobs: jobs)
+    store = Mock(workdir=lambda run_id: tmp_path)
+    execution = execute.Execution(store, "run", None, Mock(), execute.Options())
+    clock, plan = SimpleNamespace(deadline=100.0), SimpleNamespace(skipped=(), threads=1)
+    assert execution.carry_out_rounds([[]] * 10, plan, clock, compiled=[]) == splits

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,10 +24,15 @@ class StatisticBins:
     n_levels: int
     rows: np.ndarray  # uint8 (n_rows, n_statistics)
 
-    @property
+    @cached_property
     def n_bins(self):
         """Number of bins of each statistic, int64."""
         return np.array([one.options.n_borders + 1 for one in self.statistics], np.int64)
+
+    @cached_property
+    def groups(self):
+        """Group of each statistic, list."""
+        return [one.group for one in self.statistics]
 
 
 class CategoricalTable:
@@ -121,8 +127,9 @@ class CategoricalTable:
         for one, (combiner, bins) in made.items():
             self._combiners[one], self._bins[number, one] = combiner, bins
         found = [self.bins(one, number) for one in projections]
+        n_single = len(self.counted) * len(self.orders)
         for cache in (self._combiners, self._bins):
-            trim(cache, KEPT + len(projections))
+            trim(cache, KEPT + n_single + len(projections))
         return found
 
     def _make_bins(self, projection, number, combiner):
@@ -167,10 +174,13 @@ def find_bases(splits):
 
 
 def trim(cache, count):
-    """Remove the oldest combinations from a cache until ``count`` are left.
+    """Remove the oldest combinations from a cache until it has ``count`` entries.
 
-    A key is a projection, or a tuple that ends with one.
+    A key is a projection, or a tuple that ends with one. Entries of single columns are kept.
     """
-    extra = [key for key in cache if not (key[-1] if isinstance(key, tuple) else key).is_single]
-    for old in extra[: max(len(extra) - count, 0)]:
-        del cache[old]
+    excess = len(cache) - count
+    if excess > 0:
+        keys = (key if isinstance(key, Projection) else key[-1] for key in cache)
+        old = [key for key, own in zip(cache, keys, strict=True) if not own.is_single]
+        for key in old[:excess]:
+            del cache[key]

@@ -77,6 +77,7 @@ class CategoryGrower(SymmetricGrower):
         self.data, self.used_groups = data, set()
         self.sources = self._list_sources()
         self.levels = np.array([self._count_levels(one) for one in self.sources], np.int64)
+        self.is_free = np.array([isinstance(one, (int, Indicator)) for one in self.sources], bool)
         self.tables = [self._static_table(k) for k in range(len(data.orders))]
         super().__init__(params, self.tables[0], n_outputs, workers)
 
@@ -148,32 +149,49 @@ class CategoryGrower(SymmetricGrower):
 
     def _best(self, usable, noise, seed):
         """Return the number of the best split in this tree, and its bin."""
-        candidates = [(self.sources[f], self.best_bin[f], f) for f in usable]
-        scores, levels = [self.best_score[usable]], [self.levels[usable]]
-        for one in self.combinations.values():
-            candidates += zip(one.own.statistics, one.best_bin, one.features, strict=True)
-            scores.append(one.best_score)
+        combinations = list(self.combinations.values())
+        scores = [self.best_score[usable], *(one.best_score for one in combinations)]
+        levels = [self.levels[usable]]
+        is_free = [self.is_free[usable]]
+        for one in combinations:
             levels.append(np.full(len(one.features), one.own.n_levels))
-        scores, levels = np.concatenate(scores), np.concatenate(levels)
+            is_free.append([group in self.used_groups for group in one.own.groups])
+        scores = np.concatenate(scores)
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
             scores = scores + noise * NORMAL[drawn]
-        factors = self._penalties([source for source, _, _ in candidates], levels)
-        source, split_bin, f = candidates[int((scores * factors).argmax())]
-        self.splits.append(self._make_split(source, int(split_bin), int(f)))
+        factors = self._penalties(np.concatenate(levels), np.concatenate(is_free))
+        at = int((scores * factors).argmax())
+        if at < len(usable):
+            f = int(usable[at])
+            source, split_bin = self.sources[f], self.best_bin[f]
+        else:
+            f = at - len(usable)
+            for one in combinations:
+                if f < len(one.features):
+                    break
+                f -= len(one.features)
+            source, split_bin = one.own.statistics[f], one.best_bin[f]
+        self.splits.append(self._make_split(source, int(split_bin), f))
         self._mark_used(self.splits[-1])
         return len(self.splits) - 1, int(split_bin)
 
-    def _penalties(self, sources, levels):
-        """Return the factor of each score: below 1 for statistics that no tree has used."""
+    def _penalties(self, levels, is_free):
+        """Return the factor of each score: below 1 for statistics that no tree has used.
+
+        Parameters
+        ----------
+        levels : (n_candidates,), levels of a statistic's projection
+        is_free : bool (n_candidates,), columns without a penalty
+        """
         factors = (1.0 + levels / max(levels.max(initial=0.0), 1.0)) ** -self.params.model_size_reg
-        is_free = [isinstance(s, (int, Indicator)) or s.group in self.used_groups for s in sources]
         return np.where(is_free, 1.0, factors)
 
     def _mark_used(self, split):
         """Exempt the statistics of a split's group from `model_size_reg`."""
-        if split.is_statistic:
-            self.used_groups.add(split.feature.group)
+        if split.is_statistic and (group := split.feature.group) not in self.used_groups:
+            self.used_groups.add(group)
+            self.is_free |= [hasattr(s, "group") and s.group == group for s in self.sources]
 
     def _make_split(self, source, split_bin, f):
         """Return the `TreeSplit` of a column in the permutation that chooses splits."""

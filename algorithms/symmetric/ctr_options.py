@@ -3,7 +3,8 @@
 A description is a text such as "Borders:TargetBorderCount=2:CtrBorderCount=15:Prior=0:Prior=1/1".
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -30,12 +31,16 @@ class CtrOptions:
     target_borders: int | None = None  # number of borders of the target; None: the default
     target_border_type: str = "MinEntropy"
 
-    @property
+    def __getstate__(self):
+        """Return the fields, without cached values."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @cached_property
     def shifts(self):
         """Shift of each prior, float32: negative priors lower the range of the statistic."""
         return -np.minimum(np.float32(0.0), np.array(self.priors, np.float32))
 
-    @property
+    @cached_property
     def norms(self):
         """Width of the range of the statistic for each prior, float32."""
         return np.maximum(np.float32(1.0), np.array(self.priors, np.float32)) + self.shifts

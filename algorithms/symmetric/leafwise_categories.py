@@ -52,11 +52,11 @@ class LeafwiseCategoryGrower(CategoricalNodes, LeafwiseGrower, CategoryGrower):
 
     def _choose(self, scores, unsplit):
         """Return the best split of a leaf and its gain; parameters are those of the base class."""
-        sources = [self.sources[f] for f in self.usable]
-        gains = scores * self._penalties(sources, self.levels[self.usable]) - unsplit
+        factors = self._penalties(self.levels[self.usable], self.is_free[self.usable])
+        gains = scores * factors - unsplit
         at = int(gains.argmax())
         f = int(self.usable[at])
-        split = self._make_split(sources[at], int(self.best_bin[f]), f)
+        split = self._make_split(self.sources[f], int(self.best_bin[f]), f)
         return self._add_split(split), float(gains[at])
 
     def _assign_rows(self, grown):

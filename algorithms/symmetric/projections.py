@@ -5,7 +5,8 @@ part make a key. If there could be many more keys than rows, keys are numbered b
 so that codes fit into int32.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -24,17 +25,29 @@ class Projection:
     borders: tuple = ()  # (column, border, whether missing values lie above), in split order
     levels: tuple = ()  # (column, code) of one-hot splits, in split order
 
-    @property
+    def __getstate__(self):
+        """Return the fields, without cached values."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def __hash__(self):
+        return self._hash
+
+    @cached_property
+    def _hash(self):
+        """Hash value; projections are keys of several caches, and are looked up many times."""
+        return hash((self.columns, self.borders, self.levels))
+
+    @cached_property
     def is_single(self):
         """Whether the projection is one categorical column."""
         return len(self.columns) == 1 and not (self.borders or self.levels)
 
-    @property
+    @cached_property
     def complexity(self):
         """Number of columns, in which all splits together count as one (CatBoost's length)."""
         return len(self.columns) + bool(self.borders or self.levels)
 
-    @property
+    @cached_property
     def is_redundant(self):
         """Whether a part occurs twice."""
         return any(len(set(p)) < len(p) for p in (self.columns, self.borders, self.levels))

@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -23,16 +22,7 @@ class StatisticBins:
     statistics: list  # of Statistic
     n_levels: int
     rows: np.ndarray  # uint8 (n_rows, n_statistics)
-
-    @cached_property
-    def n_bins(self):
-        """Number of bins of each statistic, int64."""
-        return np.array([one.options.n_borders + 1 for one in self.statistics], np.int64)
-
-    @cached_property
-    def groups(self):
-        """Group of each statistic, list."""
-        return [one.group for one in self.statistics]
+    n_bins: np.ndarray  # int64 (n_statistics,), bins of each statistic
 
 
 class CategoricalTable:
@@ -110,10 +100,11 @@ class CategoricalTable:
     def bins(self, projection, number=0):
         """Return the `StatisticBins` of a projection in permutation ``number``."""
         key = number, projection
-        if key not in self._bins:
-            self._bins[key] = self._make_bins(projection, number, self.combiner(projection))
+        found = self._bins.get(key)
+        if found is None:
+            self._bins[key] = found = self._make_bins(projection, number, self.combiner(projection))
         self._bins.move_to_end(key)
-        return self._bins[key]
+        return found
 
     def bins_of(self, projections, number, workers):
         """Return the `StatisticBins` of several projections, list; threads compute the new ones."""
@@ -137,7 +128,8 @@ class CategoricalTable:
         ctrs, order = self.ctrs(projection), self.orders[number]
         bins = ordered_bins(combiner.codes, combiner.size, ctrs, self.classes, order)
         statistics = statistics_of(projection, ctrs, self.classes)
-        return StatisticBins(statistics, combiner.n_levels, bins)
+        n_bins = np.array([one.options.n_borders + 1 for one in statistics], np.int64)
+        return StatisticBins(statistics, combiner.n_levels, bins, n_bins)
 
     def single_projections(self):
         """Return the `Projection` of each single column that has target statistics, list."""
@@ -154,13 +146,13 @@ class CategoricalTable:
         splits : list of TreeSplit, the splits of the tree so far
         columns : list of int, the categorical columns to add
         """
-        bases = find_bases(splits)
         found = {}
-        for base in bases:
+        for base in find_bases(splits):
+            if base.is_redundant or base.complexity >= self.params.max_ctr_complexity:
+                continue
             for j in columns:
-                one = base.with_column(j)
-                if not one.is_redundant and one.complexity <= self.params.max_ctr_complexity:
-                    found[one] = None
+                if j not in base.columns:
+                    found[base.with_column(j)] = None
         return list(found)
 
 

@@ -39,15 +39,15 @@ class Combination:
         self.stride = (-(-most // CACHE_LINE) | 1) * CACHE_LINE
         shape = len(grower.planes), grower.n_outputs, 2, count * self.stride
         self.planes = np.empty(shape, np.int64)
+        self.work, self.scores = np.zeros(count * self.stride, np.int64), np.empty((4, self.stride))
         self.features, self.is_new = np.arange(count), True
         self.best_score, self.best_bin = np.empty(count), np.empty(count, np.int64)
 
     def scan(self, groups, noise, seed):
         """Build the histograms of a level, and find the best split of each statistic."""
         grower, own, count = self.grower, self.own, len(self.features)
-        work, sums = np.zeros(count * self.stride, np.int64), np.zeros(4, np.int64)
         given = own.rows, grower.records, groups.rows, groups.starts, groups.ends
-        rest = self.stride, self.planes, work, sums
+        rest = self.stride, self.planes, self.work, np.empty(4, np.int64)
         if self.is_new:
             build_all_leaves(*given, groups.n_leaves, self.features, *rest)
         else:
@@ -56,7 +56,7 @@ class Combination:
         scan_features(
             self.planes, groups.n_leaves, own.n_bins, 0, count, self.stride, grower.l2,
             grower.steps[0], SCORES[grower.params.score_function], quantiles_of(noise),
-            np.uint32(seed), np.empty((4, self.stride)), self.best_score, self.best_bin,
+            np.uint32(seed), self.scores, self.best_score, self.best_bin,
         )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ class CategoryGrower(SymmetricGrower):
     combination = Combination
 
     def __init__(self, params, data, n_outputs, workers):
-        self.data, self.used_groups = data, set()
+        self.data, self.used_groups, self.used_projections = data, set(), set()
         self.sources = self._list_sources()
         self.levels = np.array([self._count_levels(one) for one in self.sources], np.int64)
         self.is_free = np.array([isinstance(one, (int, Indicator)) for one in self.sources], bool)
@@ -155,7 +155,7 @@ class CategoryGrower(SymmetricGrower):
         is_free = [self.is_free[usable]]
         for one in combinations:
             levels.append(np.full(len(one.features), one.own.n_levels))
-            is_free.append([group in self.used_groups for group in one.own.groups])
+            is_free.append(self._list_free(one.own))
         scores = np.concatenate(scores)
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
@@ -176,6 +176,12 @@ class CategoryGrower(SymmetricGrower):
         self._mark_used(self.splits[-1])
         return len(self.splits) - 1, int(split_bin)
 
+    def _list_free(self, bins):
+        """Return which statistics of a `StatisticBins` have no penalty, list of bool."""
+        if bins.statistics[0].projection not in self.used_projections:
+            return [False] * len(bins.statistics)
+        return [one.group in self.used_groups for one in bins.statistics]
+
     def _penalties(self, levels, is_free):
         """Return the factor of each score: below 1 for statistics that no tree has used.
 
@@ -191,6 +197,7 @@ class CategoryGrower(SymmetricGrower):
         """Exempt the statistics of a split's group from `model_size_reg`."""
         if split.is_statistic and (group := split.feature.group) not in self.used_groups:
             self.used_groups.add(group)
+            self.used_projections.add(split.feature.projection)
             self.is_free |= [hasattr(s, "group") and s.group == group for s in self.sources]
 
     def _make_split(self, source, split_bin, f):

@@ -3,8 +3,8 @@
 A description is a text such as "Borders:TargetBorderCount=2:CtrBorderCount=15:Prior=0:Prior=1/1".
 """
 
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,19 +31,23 @@ class CtrOptions:
     target_borders: int | None = None  # number of borders of the target; None: the default
     target_border_type: str = "MinEntropy"
 
-    def __getstate__(self):
-        """Return the fields, without cached values."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    @cached_property
+    @property
     def shifts(self):
         """Shift of each prior, float32: negative priors lower the range of the statistic."""
-        return -np.minimum(np.float32(0.0), np.array(self.priors, np.float32))
+        return ranges_of(self.priors)[1]
 
-    @cached_property
+    @property
     def norms(self):
         """Width of the range of the statistic for each prior, float32."""
-        return np.maximum(np.float32(1.0), np.array(self.priors, np.float32)) + self.shifts
+        return ranges_of(self.priors)[2]
+
+
+@lru_cache
+def ranges_of(priors):
+    """Return priors, and their `shifts` and `norms`, as float32 arrays, which are not changed."""
+    priors = np.array(priors, np.float32)
+    shifts = -np.minimum(np.float32(0.0), priors)
+    return priors, shifts, np.maximum(np.float32(1.0), priors) + shifts
 
 
 DEFAULT = (CtrOptions(BORDERS, PRIORS[BORDERS]), CtrOptions(COUNTER, PRIORS[COUNTER]))

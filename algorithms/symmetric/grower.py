@@ -5,6 +5,7 @@ other one is the difference. All leaves then rate every split together.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -303,6 +304,7 @@ class SymmetricGrower:
         return GrownTree(features, bins, leaf_of)
 
 
+@lru_cache(maxsize=1)
 def quantiles_of(noise):
     """Return the quantiles of the noise of a score; (0,) if there is none."""
     return NORMAL * noise if noise > 0.0 else NO_NOISE

@@ -5,8 +5,7 @@ part make a key. If there could be many more keys than rows, keys are numbered b
 so that codes fit into int32.
 """
 
-from dataclasses import dataclass, fields
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,40 +16,30 @@ DENSE = 1 << 12  # number of keys up to which they are never renumbered
 MULTIPLIER = np.uint64(0x4906BA494954CB65)  # of CatBoost's hash of a combination
 
 
-@dataclass(frozen=True)
-class Projection:
+class Projection(NamedTuple):
     """Categorical columns and splits whose combined values are the levels of a statistic."""
 
-    columns: tuple  # positions of categorical columns, ascending
+    columns: tuple = ()  # positions of categorical columns, ascending
     borders: tuple = ()  # (column, border, whether missing values lie above), in split order
     levels: tuple = ()  # (column, code) of one-hot splits, in split order
 
-    def __getstate__(self):
-        """Return the fields, without cached values."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+    def __setstate__(self, state):
+        raise ValueError("the model was pickled by an earlier version; train it again")
 
-    def __hash__(self):
-        return self._hash
-
-    @cached_property
-    def _hash(self):
-        """Hash value; projections are keys of several caches, and are looked up many times."""
-        return hash((self.columns, self.borders, self.levels))
-
-    @cached_property
+    @property
     def is_single(self):
         """Whether the projection is one categorical column."""
         return len(self.columns) == 1 and not (self.borders or self.levels)
 
-    @cached_property
+    @property
     def complexity(self):
         """Number of columns, in which all splits together count as one (CatBoost's length)."""
         return len(self.columns) + bool(self.borders or self.levels)
 
-    @cached_property
+    @property
     def is_redundant(self):
         """Whether a part occurs twice."""
-        return any(len(set(p)) < len(p) for p in (self.columns, self.borders, self.levels))
+        return any(len(set(part)) < len(part) for part in self)
 
     @property
     def sources(self):

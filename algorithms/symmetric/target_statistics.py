@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.symmetric.ctr_options import BORDERS, BUCKETS, COUNTER, MEAN, CtrOptions
+from algorithms.symmetric.ctr_options import BORDERS, BUCKETS, COUNTER, MEAN, CtrOptions, ranges_of
 from algorithms.symmetric.kernels import target_statistics as kernels
 from algorithms.symmetric.kernels.target_statistics import (
     sum_classes,
@@ -211,8 +211,7 @@ def ordered_bins(codes, n_levels, ctrs, classes, order):
     out, last = np.empty((len(codes), sum(widths)), np.uint8), 0
     for options, width in zip(ctrs, widths, strict=True):
         first, last = last, last + width
-        priors = np.array(options.priors, np.float32)
-        scale = priors, options.shifts, options.norms, options.n_borders
+        scale = *ranges_of(options.priors), options.n_borders
         if options.kind == COUNTER:
             out[:, first:last] = counter_bins(codes, n_levels, *scale)[codes]
             continue

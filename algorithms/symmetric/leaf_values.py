@@ -44,6 +44,8 @@ class LeafEstimator:
     workers : Workers
     """
 
+    has_kernel = True  # whether `estimate_leaves` does all steps of a small table
+
     def __init__(self, params, objective, y, weight, workers):
         self.params, self.objective, self.workers = params, objective, workers
         self.y, self.weight = y, weight
@@ -52,7 +54,7 @@ class LeafEstimator:
         size = -(-len(y) // BLOCKS) if len(y) >= FEW_ROWS else len(y)
         is_softmax = objective.kind == kinds.SOFTMAX
         self.block = CLASS_BLOCK if is_softmax else size
-        self.has_one_call = not is_softmax and len(y) < FEW_ROWS
+        self.has_one_call = self.has_kernel and not is_softmax and len(y) < FEW_ROWS
 
     def estimate(self, score, grown):
         """Return the leaf values before the learning rate, (n_leaves, n_scores), and Σw.

@@ -25,11 +25,12 @@ class PairLeafEstimator(LeafEstimator):
     others : those of `LeafEstimator`
     """
 
+    has_kernel = False
+
     def __init__(self, derivatives, seed, *others):
         super().__init__(*others)
         self.derivatives, self.seed = derivatives, seed
         self.sums = np.empty((3, len(self.y)))
-        self.has_one_call = False
 
     def estimate(self, score, grown):
         """Return the leaf values before the learning rate, (n_leaves, 1), and Σw.

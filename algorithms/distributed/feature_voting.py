@@ -104,7 +104,7 @@ class VotingGrower(RankGrower):
         may[2] = large >= 0
         may[1] *= may[2]
         size = self.ranks.size  # a rank has about 1/size of the rows
-        rules = self.tree_rules._replace(
+        rules = self.rules._replace(
             min_child_samples=max(self.rules.min_child_samples // size, 1),
             min_child_weight=self.rules.min_child_weight / size,
         )
@@ -171,4 +171,4 @@ class VotingGrower(RankGrower):
             cells = np.ascontiguousarray(sums[:, begin : begin + int(counts.sum())])
             begin += cells.shape[1]
             args = self.facts, self.tree, leaf, features, np.cumsum(counts) - counts, cells
-            find_best_splits_of_features(*args, self.scratch, self.tree_rules, self.scale, which)
+            find_best_splits_of_features(*args, self.scratch, self.rules, self.scale, which)

@@ -144,8 +144,7 @@ class RankGrower:
         self.use(np.arange(self.bins.rows.shape[1]) if features is None else features)
         self.rows = self.order if rows is None else self.order[: len(rows)]
         begin_with(EVERY if rows is None else rows, self.rows, 0, len(self.rows))
-        self.records, self.scale = records, scale
-        self.tree_rules = self.rules._replace(seed=int(seed))
+        self.records, self.scale = records, scale._replace(seed=int(seed))
         self.begin()
         while self.split():
             pass
@@ -190,7 +189,7 @@ class RankGrower:
             self.spare,
             self.spans,
             *self.new,
-            self.tree_rules,
+            self.rules,
         )
         _, at, n_left, start, end, _, is_last = tree.state.tolist()[:7]
         if at < 0:
@@ -218,7 +217,7 @@ class RankGrower:
 
     def write_children(self, n_left, spread):
         """Write the children of the split leaf; return the small and the large one."""
-        rules, scale = self.tree_rules, self.scale
+        rules, scale = self.rules, self.scale
         return split_global_leaf(n_left, spread, self.facts, self.tree, rules, scale)
 
     def build(self, start, end):
@@ -280,7 +279,7 @@ class RankGrower:
             self.share,
             np.ascontiguousarray(sums),
             self.scratch,
-            self.tree_rules,
+            self.rules,
             self.scale,
         )
         find_best_splits_of_share(self.facts, self.tree, *arguments, small, large)

@@ -211,9 +211,9 @@ class Booster:
         """Return the seed of the rounding of gradients for the tree of a round and a score."""
         return np.uint32(seed_of(seed_of(self.seed, number, k), ROUNDING))
 
-    def rounding_seeds(self, numbers, k):
-        """Return `rounding_seed` of arrays of rounds and scores, uint32; they broadcast."""
-        return seeds_of(seeds_of(self.seed, numbers, k), np.array(ROUNDING)).astype(np.uint32)
+    def seeds(self, numbers, k, purpose):
+        """Return the seeds of a purpose of arrays of rounds and scores, uint64; they broadcast."""
+        return seeds_of(seeds_of(self.seed, numbers, k), np.array(purpose))
 
     @timed_phase(PACKING)
     def pack(self, workspace, g, h, seed):

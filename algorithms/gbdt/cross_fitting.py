@@ -19,6 +19,7 @@ from algorithms.gbdt.boosting import Booster, Target
 from algorithms.gbdt.grower import make_growers
 from algorithms.gbdt.linear_leaves import fitter_of
 from algorithms.gbdt.model import join_trees
+from algorithms.gbdt.round_batches import RoundBatches, can_batch
 from algorithms.gbdt.sampling import seed_of
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
@@ -136,16 +137,28 @@ class CrossFitTrainer:
     def _boost_until_worse(self, booster, held_out):
         """Add rounds until the held-out loss stops improving; return the best rounds."""
         best_loss, best_round, best_scores = np.inf, 0, None
-        for number in range(1, self.rule.max_rounds + 1):
-            booster.boost()
-            scores = booster.score[:, held_out]
-            loss = self.loss(scores, held_out)
-            if loss < best_loss or best_scores is None:
-                best_loss, best_round, best_scores = loss, number, scores
-            elif number - best_round >= self.rule.patience:
-                break
+        number, last = 0, self.rule.max_rounds
+        batches = None
+        while number < last:
+            for scores in self._add_rounds(booster, batches, last - number, held_out):
+                number += 1
+                loss = self.loss(scores, held_out)
+                if loss < best_loss or best_scores is None:
+                    best_loss, best_round, best_scores = loss, number, scores
+            last = min(best_round + self.rule.patience, self.rule.max_rounds)
+            if batches is None and can_batch(booster):
+                batches = RoundBatches(booster, booster.rows, held_out.astype(np.uint32))
         self.held_out_scores[:, held_out] = best_scores
         return booster.rounds[:best_round]
+
+    @staticmethod
+    def _add_rounds(booster, batches, most, held_out):
+        """Add one round, or a batch of at most so many; return the held-out scores of each."""
+        if batches is None:
+            booster.boost()
+            return [booster.score[:, held_out]]
+        batches.add(most)
+        return batches.held_out_scores
 
     def loss(self, scores, rows):
         """Return the mean loss of raw scores (n_scores, n) of some rows."""

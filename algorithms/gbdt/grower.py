@@ -93,7 +93,7 @@ class Grower:
         ----------
         records : int64 (n_rows,), packed gradients
         scale : booster_arrays.Scale
-        seed : int, seed of the random thresholds of extra trees
+        seed : int below 2³¹, seed of the random thresholds of extra trees
         rows : uint32, ascending; rows to grow on, by default all
         features : int64, ascending; features to use, by default all
 
@@ -109,9 +109,10 @@ class Grower:
             growth = growth._replace(**self._only(features))
         n_rows = len(growth.rows)
         growth.state[booster_arrays.ROWS] = n_rows
+        scale = scale._replace(seed=int(seed))
         sample = EVERY if rows is None else rows
         if self.size == 1 or self.is_large or features is not None or self.rules.extra_trees:
-            self._share_growing(sample, records, growth, scale, seed)
+            self._share_growing(sample, records, growth, scale)
         else:
             begin_with(sample, growth.rows, 0, n_rows)
             self._threads_for(records).grow(scale)
@@ -122,14 +123,14 @@ class Grower:
         return self._take()
 
     @timed_phase(GROWTH)
-    def _share_growing(self, given, records, own, scale, seed):
+    def _share_growing(self, given, records, own, scale):
         """Grow a tree with all threads of the team, each of which copies a part of the rows."""
-        rules, n_rows = self.rules._replace(seed=int(seed)), len(own.rows)
+        n_rows = len(own.rows)
 
         def run(rank, _):
             first, last = n_rows * rank // self.size, n_rows * (rank + 1) // self.size
             begin_with(given, own.rows, first, last)
-            grow(scale, self.team, rank, self.bins, records, own, self.scratch, rules)
+            grow(scale, self.team, rank, self.bins, records, own, self.scratch, self.rules)
 
         self.workers.share(run, self.size, self.team)
 

@@ -206,7 +206,6 @@ def make_rules(params, monotone, objective=None):
         min_data_per_group=whole(params.min_data_per_group),
         extra_trees=int(params.extra_trees),
         plain=int(not held),
-        seed=0,
         noise=NOISE if getattr(objective, "renewed", None) is None else 0.0,
     )
 

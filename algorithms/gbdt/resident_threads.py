@@ -28,7 +28,7 @@ PATIENCE = 4  # factor of a helper's polling time, because a round has other ste
 NO_SIGNS = np.zeros(SIGNS, np.int64)
 
 
-def empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes):
+def empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, n_held_out):
     """Return the arrays of `Rounds` that all threads write, by name."""
     return {
         "steps": np.ones((n_scores, 2)),
@@ -37,6 +37,7 @@ def empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes):
         "nodes": np.empty((n_rounds, n_scores, n_nodes), NODE),
         "goes_left": np.empty((n_rounds, n_scores, n_set_nodes, MAX_BINS), np.uint8),
         "n_leaves": np.zeros((n_rounds, n_scores), np.int64),
+        "held_out_scores": np.empty((n_rounds, n_scores, n_held_out)),
     }
 
 
@@ -49,12 +50,18 @@ def work_arrays(n_scores):
     }
 
 
+def rows_of_trees(rows, held_out):
+    """Return the arrays of rows of `Rounds`, by name."""
+    return {"no_rows": np.empty(0, np.uint32), "rows": rows, "held_out": held_out}
+
+
 def no_rounds():
     """Return the `Rounds` of a call that grows one tree."""
     numbers, singles = np.empty((0, 0)), np.empty((0, 0), np.float32)
-    given = np.empty((0, 0), np.uint32), numbers, numbers, np.empty(0), singles, singles
-    written = {**work_arrays(0), **empty_rounds(0, 0, 0, 0), "no_rows": np.empty(0, np.uint32)}
-    return Rounds(make_team(1), 0, 0, 0.0, 0.0, 0.0, 1, *given, **written)
+    seeds, rows = np.empty((0, 0), np.uint32), np.empty(0, np.uint32)
+    given = seeds, seeds, numbers, numbers, np.empty(0), singles, singles
+    named = {**work_arrays(0), **empty_rounds(0, 0, 0, 0, 0), **rows_of_trees(rows, rows)}
+    return Rounds(make_team(1), 0, 0, 0.0, 0.0, 0.0, 1, *given, **named)
 
 
 NO_ROUNDS = no_rounds()
@@ -84,7 +91,7 @@ class ResidentThreads:
         team, *rest = given
         self._workers, self._given = workers, given
         self._calls = np.zeros((team.size - 1, CALLS), np.int64)
-        self._steps = np.zeros(3)
+        self._steps = np.zeros(4)
         self._alone, self._next_alone, self._seconds = FIRST, 1, np.inf
         steps, calls = self._steps, self._calls
 

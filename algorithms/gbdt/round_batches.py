@@ -6,14 +6,16 @@ A batch gives the same bits as its rounds one by one. Each tree is grown by one 
 
 import numpy as np
 
+from algorithms.gbdt.boosting import EXTRA, ROUNDING
 from algorithms.gbdt.gradient_quantization import checked, stride_of_sizes
+from algorithms.gbdt.grower import EVERY
 from algorithms.gbdt.kernels import booster_arrays
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, Rounds
 from algorithms.gbdt.kernels.gradients import SOFTMAX
 from algorithms.gbdt.model import GrownTree
 from algorithms.gbdt.objectives import Objective
 from algorithms.gbdt.phase_timer import ROUNDS, timed_phase
-from algorithms.gbdt.resident_threads import empty_rounds, grow, work_arrays
+from algorithms.gbdt.resident_threads import empty_rounds, grow, rows_of_trees, work_arrays
 from algorithms.gbdt.thread_choice import is_faster_alone
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
@@ -32,7 +34,6 @@ def can_batch(booster):
         is_plain
         and objective.renewed is None
         and not samples
-        and not p.extra_trees
         and not len(booster.order[0])
         and not booster.high_cardinality
         and booster.linear is None
@@ -74,9 +75,17 @@ class RoundBatches:
     Parameters
     ----------
     booster : Booster
+    rows : uint32, ascending; rows that the trees are grown on; (0,): all
+    held_out : uint32, the other rows
+
+    Attributes
+    ----------
+    held_out_scores : float64 (n_rounds, n_scores, n_held_out)
+        Scores of the held-out rows after each round of the last batch.
     """
 
-    def __init__(self, booster):
+    def __init__(self, booster, rows=EVERY, held_out=EVERY):
+        self.rows, self.held_out, self.held_out_scores = rows, held_out, None
         self.booster, self.grower = booster, booster.grower
         self.workers = booster.threads if len(booster.growers) > 1 else ALONE
         self.y = booster.target.y.astype(np.float64)  # a copy: the kernel takes no read-only y
@@ -87,7 +96,8 @@ class RoundBatches:
     def add(self, count):
         """Add at most ``count`` rounds; return whether further rounds would change the scores.
 
-        They would not if a round changes no score, because all further trees are the same.
+        They would not if a round changes no score and thresholds are not random, because all
+        further trees are the same.
 
         Raises
         ------
@@ -106,14 +116,15 @@ class RoundBatches:
             checked(step_h, "hessians")
         n_done = int(rounds.n_leaves.all(axis=1).sum())
         self.booster.rounds += self._trees(rounds, n_done)
-        return bool(rounds.changes[n_done - 1])
+        self.held_out_scores = rounds.held_out_scores[:n_done]
+        return bool(rounds.changes[n_done - 1] or self.grower.rules.extra_trees)
 
     def _grow(self, rounds):
         """Grow the trees of one thread."""
         workspace = self.booster.workspaces[rounds.rank]
         grower, records = workspace.grower, workspace.records
         growth, rules = grower.growth, grower.rules
-        growth.state[booster_arrays.ROWS] = len(growth.rows)
+        growth.state[booster_arrays.ROWS] = len(self.rows) or len(growth.rows)
         given = grower.bins, records, growth, grower.scratch, rules
         grow(NO_SCALE, make_team(1), 0, *given, rounds=rounds)
 
@@ -127,7 +138,7 @@ class RoundBatches:
         """Return the `Rounds` of the next batch, with the work arrays of the first thread."""
         booster, grower = self.booster, self.grower
         first, n_scores = booster.first + len(booster.rounds), len(booster.score)
-        numbers = np.arange(first, first + n_rounds)[:, None]
+        numbers, scores = np.arange(first, first + n_rounds)[:, None], np.arange(n_scores)
         n_nodes = len(grower.growth.nodes)
         n_set_nodes = n_nodes if len(grower.bins.sizes) else 0
         objective = booster.target.objective
@@ -139,15 +150,16 @@ class RoundBatches:
             rate=float(booster.rate),
             weight_unit=float(booster.weight_unit),
             stride=stride_of_sizes(booster.n_rows),
-            seeds=booster.rounding_seeds(numbers, np.arange(n_scores)),
+            seeds=booster.seeds(numbers, scores, ROUNDING).astype(np.uint32),
+            extra_seeds=(booster.seeds(numbers, scores, EXTRA) >> 1).astype(np.uint32),
             score=booster.score,
             y=self.y,
             weight=self.weight,
             g=booster.g,
             h=booster.h,
-            no_rows=np.empty(0, np.uint32),
+            **rows_of_trees(self.rows, self.held_out),
             **work_arrays(n_scores),
-            **empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes),
+            **empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, len(self.held_out)),
         )
 
     def _trees(self, rounds, n_done):

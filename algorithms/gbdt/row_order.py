@@ -40,7 +40,6 @@ PLAIN = Rules(
     min_data_per_group=100,
     extra_trees=0,
     plain=1,
-    seed=0,
 )
 
 

@@ -152,7 +152,6 @@ def make_rules(limits, params, n_rows):
         min_data_per_group=0,
         extra_trees=0,
         plain=int(limits.is_plain),
-        seed=0,
         sets_by_value=1,
     )
 

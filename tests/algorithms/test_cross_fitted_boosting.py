@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import BoostingClassifier, BoostingRegressor, HistogramBoostingRegressor
+from algorithms.gbdt import cross_fitting
 from algorithms.gbdt.cross_fitting import stratified_folds
 from algorithms.gbdt.effort import effort_of_budget, make_plan
 from algorithms.inspection.tree_models import mixing_of
@@ -83,6 +84,30 @@ def test_it_predicts_new_rows_better_than_the_booster_alone():
         model.fit(split[0], split[2])
         losses.append(np.mean((model.predict(split[1]) - split[3]) ** 2))
     assert losses[0] < 0.95 * losses[1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("task", ["regression", "classes", "sparse"])
+def test_batches_of_rounds_give_the_same_members(task, n_jobs, monkeypatch):
+    X, y = regression_table(800)
+    if task == "sparse":
+        X = sparse.random_array((800, 40), density=0.03, rng=np.random.default_rng(0)).tocsr()
+        y = X[:, :20].sum(axis=1) - X[:, 20:].sum(axis=1)
+    boosting = BoostingRegressor
+    if task == "classes":
+        boosting, y = BoostingClassifier, np.digitize(y, [0.5, 2.0, 3.0])
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    models = []
+    for is_batched in (True, False):
+        if not is_batched:
+            monkeypatch.setattr(cross_fitting, "can_batch", lambda _: False)
+        model = boosting("low", n_jobs=n_jobs).fit(X, y, sample_weight=weight)
+        models.append(model)
+    assert models[0].rounds_ == models[1].rounds_
+    assert models[0].out_of_fold_loss_ == models[1].out_of_fold_loss_
+    for name in ("feature", "threshold", "value", "gain", "set_codes"):
+        batched, single = (getattr(model.ensemble_, name) for model in models)
+        np.testing.assert_array_equal(batched, single)
 
 
 def test_unknown_and_missing_categories_are_predicted():

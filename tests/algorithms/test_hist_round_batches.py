@@ -78,6 +78,16 @@ def test_classification_is_the_same(monkeypatch, count_batches, n_jobs):
     assert len(count_batches) == 2
 
 
+@pytest.mark.parametrize("min_split_gain", [0.0, 4.0])
+def test_random_thresholds_are_the_same(monkeypatch, count_batches, min_split_gain):
+    X, y = make_frame()
+    options = {**OPTIONS, "extra_trees": True, "min_split_gain": min_split_gain}
+    models = fit_both(monkeypatch, HistogramBoostingRegressor(**options), X, y)
+    assert_equal_models(models)
+    assert len(count_batches) >= 2
+    assert models[0].n_iter_ == N_ROUNDS  # a round without a split does not end training
+
+
 def make_classes(n_rows, n_classes=5):
     """Return a table and class codes of unequal frequency."""
     X, y = make_frame(n_rows)
@@ -177,7 +187,6 @@ def test_gradients_that_are_not_finite_raise_the_same_error(monkeypatch):
 SINGLE = [
     {"subsample": 0.5, "subsample_freq": 1},
     {"colsample_bytree": 0.5},
-    {"extra_trees": True},
     {"boosting_type": "dart"},
     {"objective": "quantile"},
     {"data_sample_strategy": "goss"},

@@ -142,17 +142,17 @@ class Rules(NamedTuple):
     plain: (
         int  # 1: no reg_alpha, max_delta_step, path_smooth or monotone feature: use the fast scan
     )
-    seed: int
     sets_by_value: int = 0  # 1: splits of `categorical_split`; 0: those of `constrained_split`
     noise: float = NOISE  # a gain must exceed this many squared steps per row
 
 
 class Scale(NamedTuple):
-    """Quantisation steps of gradients and hessians."""
+    """Quantisation steps of gradients and hessians, and the seed of a tree."""
 
     g: float
     h: float
     room: int = 0  # any such number of rows fits into a cell; 0: sums must be checked for overflow
+    seed: int = 0  # of the random thresholds of extra trees
 
 
 class Growth(NamedTuple):
@@ -197,6 +197,7 @@ class Rounds(NamedTuple):
     weight_unit: float  # factor of gains
     stride: int  # every stride-th row enters the mean |g|
     seeds: np.ndarray  # uint32 (n_rounds, n_scores), of the rounding of gradients
+    extra_seeds: np.ndarray  # uint32 (n_rounds, n_scores), of the random thresholds of extra trees
     score: np.ndarray  # float64 (n_scores, n_rows), updated
     y: np.ndarray  # float64 (n_scores, n_rows); (1, n_rows) class codes for softmax
     weight: np.ndarray  # float64 (n_rows,), or (0,) if all are 1
@@ -207,6 +208,10 @@ class Rounds(NamedTuple):
     steps: np.ndarray  # float64 (n_scores, 2), ones at first; NaN if gradients are not finite
     bounds: np.ndarray  # int64 (2,)
     no_rows: np.ndarray  # uint32 (0,)
+    rows: np.ndarray  # uint32, ascending: rows that the trees are grown on; (0,): all rows
+    held_out: np.ndarray  # uint32: the other rows, whose scores are updated as well
+    held_out_scores: np.ndarray  # float64 (n_rounds, n_scores, n_held_out), written: after each
+    # round
     taken: np.ndarray  # int64 (n_rounds,), zeros at first: number of started trees
     changes: np.ndarray  # int64 (n_rounds,), zeros at first: 1 if a tree changes its score
     nodes: np.ndarray  # NODE (n_rounds, n_scores, 2 num_leaves − 1), written

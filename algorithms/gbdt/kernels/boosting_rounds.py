@@ -1,8 +1,8 @@
 """Begin and end the trees of boosting rounds inside the kernel that grows them.
 
 On small tables a tree takes less time than the Python code between two trees. So one call of the
-growing kernel adds many rounds. They are those of `gbdt.boosting.Booster`: all rows and columns are
-used, and leaf values are not renewed.
+growing kernel adds many rounds. They are those of `gbdt.boosting.Booster`: all columns and the same
+rows are used in each round, and leaf values are not renewed.
 
 With several scores per row, a team of threads divides the trees of a round: each thread takes the
 next tree and grows it alone. Barriers separate the rounds.
@@ -10,10 +10,11 @@ next tree and grows it alone. Barriers separate the rounds.
 
 import numpy as np
 
-from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MOST_G, MOST_H
+from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MOST_G, MOST_H, ROWS
 from algorithms.gbdt.kernels.gradient_packing import LEAST_ROOM, write_records
 from algorithms.gbdt.kernels.gradients import SOFTMAX, differentiate, differentiate_classes
 from algorithms.gbdt.kernels.partition import begin_with
+from algorithms.gbdt.kernels.sparse_columns import cell_of
 from algorithms.runtime.intrinsics import add_atomic
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 from algorithms.runtime.thread_team import GONE, barrier_wait, share_of
@@ -73,9 +74,9 @@ def begin_tree(team, rounds, number, growth, records, steps):
     number : number of the tree, as of `next_tree`
     growth : Growth, whose rows are written
     records : int64 (n_rows,), written
-    steps : float64 (3,), written: the `Scale` of the tree
+    steps : float64 (4,), written: the `Scale` of the tree
     """
-    n_scores, n_rows = rounds.score.shape
+    n_scores = rounds.score.shape[0]
     at, k, zero = number // n_scores, number % n_scores, np.int64(0)  # 0 would be another type
     order = rounds.no_rows, rounds.no_rows
     tables, sizes, bounds = rounds.tables, rounds.steps[k], rounds.bounds
@@ -87,18 +88,20 @@ def begin_tree(team, rounds, number, growth, records, steps):
     room = min(MOST_G // bounds[0], MOST_H // bounds[1])
     steps[0], steps[1] = sizes[0], sizes[1]
     steps[2] = room if room >= LEAST_ROOM else 0
-    begin_with(rounds.no_rows, growth.rows, zero, n_rows)
+    steps[3] = rounds.extra_seeds[at, k]
+    begin_with(rounds.rows, growth.rows, zero, growth.state[ROWS])
     return True
 
 
 @linked_kernel
-def end_tree(rounds, number, growth):
+def end_tree(rounds, number, bins, growth):
     """Store the grown tree, and add its values to its score.
 
     Parameters
     ----------
     rounds : Rounds
     number : number of the tree, as of `next_tree`
+    bins : Bins
     growth : Growth
     """
     n_scores = rounds.score.shape[0]
@@ -118,7 +121,23 @@ def end_tree(rounds, number, growth):
         value = nodes[leaf["node"]]["value"]
         for i in range(np.uint64(leaf["start"]), np.uint64(leaf["end"])):
             score[np.uint64(growth.rows[i])] += value
+    add_to_held_out(rounds, at, k, bins, growth)
     rounds.n_leaves[at, k] = n_leaves
+
+
+@inner_kernel
+def add_to_held_out(rounds, at, k, bins, growth):
+    """Add a tree's values to the scores of the held-out rows, and store these scores."""
+    score, nodes = rounds.score[k], rounds.nodes[at, k]
+    stride = growth.cells.shape[1] // len(bins.layout.length)
+    for i in range(np.uint64(len(rounds.held_out))):
+        row, node = np.uint64(rounds.held_out[i]), np.int64(0)
+        while nodes[node]["left"] >= 0:
+            b = cell_of(bins, row, nodes[node]["feature"], stride)
+            left = growth.goes_left[node, b]
+            node = nodes[node]["left"] if left else nodes[node]["right"]
+        score[row] += nodes[node]["value"]
+        rounds.held_out_scores[at, k, i] = score[row]
 
 
 @inner_kernel

@@ -78,7 +78,7 @@ def scan_constrained(
         last = values if missing and not to_left else values - 1
         low, high = sum_left(cells_g, cells_h, last, g, h, stats, sums_g, sums_h)
         if rules.extra_trees and low < high:
-            low, high = draw_one(low, high, feature, stats, rules)
+            low, high = draw_one(low, high, feature, stats)
         for b in range(low, high):
             gain = gain_of_sides(
                 sums_g[b], sums_h[b], rules.reg_lambda, direction, stats, rules, scale
@@ -116,7 +116,7 @@ def scan_categorical(
     if n_bins <= rules.max_cat_to_onehot:
         low, high = np.int64(0), np.int64(values)
         if rules.extra_trees and low < high:
-            low, high = draw_one(low, high, feature, stats, rules)
+            low, high = draw_one(low, high, feature, stats)
         for b in range(low, high):
             order[0] = b
             try_set(
@@ -201,7 +201,7 @@ def try_set(
     at = 0
     drawn, end = np.int64(0), np.int64(min(used, most))
     if rules.extra_trees and end > 0:
-        drawn, _ = draw_one(drawn, end, feature, stats, rules)
+        drawn, _ = draw_one(drawn, end, feature, stats)
     floor = stats.floor * stats.unit
     top = least_score(best, floor, stats, rules, scale)
     for i in range(end):

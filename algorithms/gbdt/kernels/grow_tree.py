@@ -66,7 +66,7 @@ def grow_when_called(
     ----------
     signs, place, until, looks : as in `spin_until`
     call : int64 (CALLS,), as in `wait_for_job`
-    steps : float64 (3,), the `Scale` of the tree
+    steps : float64 (4,), the `Scale` of the tree
     team, rank, bins, records, growth, scratch, rules : as in `grow`
     rounds : Rounds
     """
@@ -81,14 +81,14 @@ def grow_when_called(
                 if not begin_tree(team, rounds, number, growth, records, steps):
                     leave_rounds(rounds)
                     break
-            scale = Scale(steps[0], steps[1], np.int64(steps[2]))
+            scale = Scale(steps[0], steps[1], np.int64(steps[2]), np.int64(steps[3]))
             grow(team, rank, bins, records, growth, scratch, rules, scale)
             if not has_rounds:
                 break
             if is_interrupted(team.flag):
                 leave_rounds(rounds)
                 break
-            end_tree(rounds, number, growth)
+            end_tree(rounds, number, bins, growth)
 
 
 @inner_kernel

@@ -117,7 +117,7 @@ def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, b
                 sums[b] = left[b] + lost
         low, high = allowed(sums, last, LOW, stats)
         if rules.extra_trees and low < high:
-            low, high = draw_one(low, high, feature, stats, rules)
+            low, high = draw_one(low, high, feature, stats)
         top = score_to_exceed(best, stats)
         if not may_exceed(sums, low, high, stats, top):
             continue

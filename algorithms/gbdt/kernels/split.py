@@ -45,7 +45,7 @@ class NodeStats(NamedTuple):
     lower: float  # bounds on values
     upper: float
     value: float  # value of the leaf
-    node: int
+    seed: int  # of its random thresholds
 
 
 @inner_kernel
@@ -60,7 +60,8 @@ def node_stats(leaf, g, h, rules, scale):
     base = np.float64(g) * np.float64(g) / (h + reg_lambda)
     floor = max(rules.min_split_gain / unit, rules.noise * n_rows / h)
     bounds = leaf["lower"], leaf["upper"], standing_value(leaf, g, h, rules, scale)
-    return NodeStats(g, h, n_rows, least, base, floor, reg_lambda, unit, *bounds, leaf["node"])
+    seed = scale.seed ^ leaf["node"]
+    return NodeStats(g, h, n_rows, least, base, floor, reg_lambda, unit, *bounds, seed)
 
 
 @inner_kernel
@@ -242,7 +243,7 @@ def scan(cells_g, cells_h, n_bins, missing_bin, feature, stats, rules, sums, sco
         last = values if missing and not to_left else values - 1
         low, high = sum_left(cells_g, cells_h, last, g, h, stats, sums_g, sums_h)
         if rules.extra_trees and low < high:
-            low, high = draw_one(low, high, feature, stats, rules)
+            low, high = draw_one(low, high, feature, stats)
         score_splits(sums_g, sums_h, low, high, stats, scores)
         at = find_highest(scores, low, high, score_to_exceed(best, stats))
         if at >= 0:
@@ -254,8 +255,8 @@ def scan(cells_g, cells_h, n_bins, missing_bin, feature, stats, rules, sums, sco
 
 
 @inner_kernel
-def draw_one(low, high, feature, stats, rules):
+def draw_one(low, high, feature, stats):
     """Draw one threshold for a node and a feature at random; return it as a range."""
-    drawn = hash_of(rules.seed ^ stats.node, feature)
+    drawn = hash_of(stats.seed, feature)
     at = low + np.int64(drawn) % (high - low)
     return at, at + 1

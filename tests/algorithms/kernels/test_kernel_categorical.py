@@ -47,7 +47,6 @@ def split(codes, n_codes, g, h, sizes, rules):
         min_data_per_group=0,
         extra_trees=0,
         plain=int(not rules["alpha"] and not rules["max_step"]),
-        seed=0,
         sets_by_value=1,
     )
     grower = Grower(bins, binner, limits, ALONE)

@@ -101,7 +101,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         is_categorical = find_categorical(self, self.categorical_features, ordered)
         n_scores = self._n_scores()
         self.effort_ = self._find_effort(X.shape, n_scores)
-        self.plan_ = make_plan(self.effort_, X.shape[0])
+        self.plan_ = make_plan(self.effort_, X.shape[0], n_scores)
         seed = draw_seed(self.random_state)
         fold = stratified_folds(y, self.plan_.n_folds, seed, is_classifier=self._is_classifier)
         columns = self._columns_with_statistics(X, is_categorical)

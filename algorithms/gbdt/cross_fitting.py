@@ -9,7 +9,6 @@ Every row has a raw score of a member that was not trained on it. These out-of-f
 the temperature T of a classifier, which divides all raw scores.
 """
 
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,6 @@ from algorithms.runtime.threads import Workers
 
 MEMBER = 11  # purpose of derived seeds
 PARTS = 10  # parts of a left-out fold, whose losses are compared
-ROUNDS_FOR_GAINS = 40
 LEAST_DECREASE = 0.03  # relative decrease of the loss from which extra columns are used
 LEAST_ERRORS = 0.5  # the decrease must also exceed so many of its standard errors
 TEMPERATURES = np.geomspace(0.5, 2.0, 41)
@@ -72,7 +70,7 @@ class CrossFitTrainer:
     """
 
     def __init__(self, rows, fold, rule, seed):
-        self.rows, self.binned, self.rule, self.seed = rows, rows.binned, rule, seed
+        self.binned, self.rule, self.seed = rows.binned, rule, seed
         order = self.binned.order[0]
         self.order = order if len(order) else slice(None)
         self.model = model = rows.model
@@ -99,12 +97,11 @@ class CrossFitTrainer:
         return np.array([self.loss(np.ascontiguousarray(scores[:, p]), p) for p in parts])
 
     def gains(self):
-        """Return the sum of gains of each feature in a small model without random thresholds."""
-        model = copy(self.model)
-        model.set_params(n_estimators=ROUNDS_FOR_GAINS, extra_trees=False)
-        trees = model._fit_binned(self.rows).ensemble_  # noqa: SLF001 - same package
-        inner = trees.left >= 0
-        return np.bincount(trees.feature[inner], trees.gain[inner], trees.n_features)
+        """Return the sum of gains of each feature in the first member."""
+        nodes = np.concatenate([tree.nodes for trees in self.kept[0] for tree in trees])
+        nodes = nodes[nodes["left"] >= 0]
+        n_features = len(self.binned.binner.missing)
+        return np.bincount(nodes["feature"], nodes["gain"], n_features)
 
     def train(self):
         """Train all remaining members; return the `CrossFit` and set the model's trees."""
@@ -135,21 +132,25 @@ class CrossFitTrainer:
         return self._boost_until_worse(booster, held_out)
 
     def _boost_until_worse(self, booster, held_out):
-        """Add rounds until the held-out loss stops improving; return the best rounds."""
-        best_loss, best_round, best_scores = np.inf, 0, None
+        """Add rounds until the held-out loss stops improving; return the rounds to keep.
+
+        With several scores a row, rounds after the best one are kept, too: the mean of the members
+        overfits later than a member does.
+        """
+        best_loss, best_round, best_scores, batches = np.inf, 0, None, None
         number, last = 0, self.rule.max_rounds
-        batches = None
         while number < last:
             for scores in self._add_rounds(booster, batches, last - number, held_out):
                 number += 1
                 loss = self.loss(scores, held_out)
-                if loss < best_loss or best_scores is None:
+                if loss < best_loss or number == 1:
                     best_loss, best_round, best_scores = loss, number, scores
             last = min(best_round + self.rule.patience, self.rule.max_rounds)
             if batches is None and can_batch(booster):
                 batches = RoundBatches(booster, booster.rows, held_out.astype(np.uint32))
-        self.held_out_scores[:, held_out] = best_scores
-        return booster.rounds[:best_round]
+        keeps_all = len(self.base) > 1
+        self.held_out_scores[:, held_out] = scores if keeps_all else best_scores
+        return booster.rounds if keeps_all else booster.rounds[:best_round]
 
     @staticmethod
     def _add_rounds(booster, batches, most, held_out):

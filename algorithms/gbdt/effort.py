@@ -11,6 +11,10 @@ EFFORTS = {"low": 1.0, "medium": 4.0, "high": 24.0}
 UNIT_SECONDS = 0.02  # of the cost model: start, of one score
 UNIT_SECONDS_OF_VALUE = 4.5e-7  # and for each value of the table
 LEAST_EFFORT, MOST_EFFORT = 0.25, 1000.0
+LEAVES = 16.0  # of a tree, at 1 000 rows
+LEAVES_OF_CLASSES = 8.0  # with three classes or more, but not many
+MANY_CLASSES = 11
+MOST_ONE_HOT = 16  # bins
 ROWS_FOR_PAIRS = 1000, 200_000  # numbers of rows between which pairs of features are tried
 
 
@@ -26,14 +30,16 @@ class Plan:
     min_child_samples: int
     reg_lambda: float
     path_smooth: float
+    max_cat_to_onehot: int  # bins up to which one category is split from the others
     extra_trees: bool  # one random threshold for each feature of a node
     try_pairs: bool  # whether differences and products of features are tried as columns
 
     def booster_params(self):
         """Return the parameters of the histogram booster."""
-        names = ("learning_rate", "num_leaves", "min_child_samples", "reg_lambda")
         plan = asdict(self)
-        return {name: plan[name] for name in (*names, "path_smooth", "extra_trees")}
+        for name in ("n_folds", "max_rounds", "patience", "try_pairs"):
+            del plan[name]
+        return plan
 
 
 def seconds_of_unit(n_rows, n_columns, n_scores):
@@ -47,25 +53,29 @@ def effort_of_budget(seconds, n_rows, n_columns, n_scores):
     return min(max(effort, LEAST_EFFORT), MOST_EFFORT)
 
 
-def make_plan(effort, n_rows):
+def make_plan(effort, n_rows, n_scores=1):
     """Return the `Plan` of an effort for a table.
 
     Parameters
     ----------
     effort : float, in units of LightGBM's default
     n_rows : int
+    n_scores : int, number of trees of a round
     """
+    has_rows = ROWS_FOR_PAIRS[0] <= n_rows <= ROWS_FOR_PAIRS[1]
     n_folds = 3 if effort < 2.0 else 6 if effort < 12.0 else 12
     rate = min(0.25, max(0.02, 0.17 / effort**0.27))
+    leaves = LEAVES_OF_CLASSES if 1 < n_scores < MANY_CLASSES else LEAVES
     return Plan(
         n_folds=min(n_folds, n_rows),
         max_rounds=round(60.0 / rate),
         patience=round(1.6 / rate),
         learning_rate=rate,
-        num_leaves=max(4, min(64, round(16.0 * (n_rows / 1000.0) ** 0.6))),
+        num_leaves=max(4, min(64, round(leaves * (n_rows / 1000.0) ** 0.6))),
         min_child_samples=max(2, min(20, n_rows // 200)),
         reg_lambda=0.01,
         path_smooth=1.0,
+        max_cat_to_onehot=MOST_ONE_HOT,
         extra_trees=True,
-        try_pairs=effort >= 2.0 and ROWS_FOR_PAIRS[0] <= n_rows <= ROWS_FOR_PAIRS[1],
+        try_pairs=effort >= 2.0 and n_scores == 1 and has_rows,
     )

@@ -167,6 +167,21 @@ def test_more_effort_is_more_rounds_of_a_smaller_rate():
     assert rounds == sorted(rounds)
 
 
+def test_plans_of_several_classes():
+    one, few, many = (make_plan(4.0, 2000, n_scores) for n_scores in (1, 5, 26))
+    assert few.num_leaves < one.num_leaves == many.num_leaves
+    assert [plan.try_pairs for plan in (one, few, many)] == [True, False, False]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounds_after_the_best_one_are_kept_with_several_classes(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(n_classes, size=300)  # noise: few rounds help
+    model = BoostingClassifier(**LOW).fit(X, y)
+    is_kept = [rounds > model.plan_.patience for rounds in model.rounds_]
+    assert all(is_kept) if n_classes > 2 else not any(is_kept)
+
+
 @pytest.mark.parametrize("effort", ["huge", 0, -1.0])
 def test_no_such_effort_is_refused(effort):
     X, y = regression_table(20)

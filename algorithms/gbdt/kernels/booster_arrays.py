@@ -145,6 +145,8 @@ class Rules(NamedTuple):
     seed: int
     sets_by_value: int = 0  # 1: splits of `categorical_split`; 0: those of `constrained_split`
     noise: float = NOISE  # a gain must exceed this many squared steps per row
+    monotone_penalty: float = 0.0
+    feature_fraction_bynode: float = 1.0
 
 
 class Scale(NamedTuple):
@@ -161,7 +163,8 @@ class Growth(NamedTuple):
     rows: np.ndarray  # uint32 (n_rows,): first the training rows, grouped by leaf
     spare: np.ndarray  # uint32 (n_rows,), scratch space
     columns: np.ndarray  # int64: the columns that may be used, ascending
-    allowed: np.ndarray  # uint8 (n_features,): 1 where a feature may be used
+    weight: np.ndarray  # float64 (n_features,): factors of gains; 0: not allowed in this tree
+    leaf_weight: np.ndarray  # float64 (2, n_features): of the smaller and the larger new leaf
     column: np.ndarray  # uint8 (n_rows,): a sparse column made dense for a partition, else zeros
     leaves: np.ndarray  # LEAF (num_leaves,)
     groups: np.ndarray  # uint64 (num_leaves, n_words): bit set of the groups a leaf may still use

@@ -305,12 +305,14 @@ def test_refit_changes_leaves_and_keeps_splits():
     np.testing.assert_allclose(new.predict(X), again.predict(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.02])
 @pytest.mark.parametrize("seed", range(3))
-def test_refitted_linear_trees_equal_those_of_lightgbm(seed):
+def test_refitted_linear_trees_equal_those_of_lightgbm(seed, missing):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(800, 3))
     label = rows @ [1.0, 2.0, -1.0] + 5.0 + 0.1 * rng.normal(size=800)
     new, decay_rate = label + rows[:, 0] ** 2 * 0.3, (0.9, 0.0, 0.5)[seed]
+    rows[rng.random(rows.shape) < missing] = np.nan
     params = {"linear_tree": True, "num_leaves": 4, "verbose": -1, "linear_lambda": 0.1}
     theirs = lightgbm.train(params, lightgbm.Dataset(rows, label), 8)
     ours = lgb.Booster(model_str=theirs.model_to_string())

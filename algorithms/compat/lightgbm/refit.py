@@ -48,6 +48,9 @@ def refit_leaves(part, training, decay_rate):
         output = value[at, 0]
         if linear is not None:
             derivatives = booster.g[t % k], booster.h[t % k]
+            if has_missing_splits(trees, t, booster.linear):
+                is_plain = linear.start[reached + 1] == linear.start[reached]
+                new = np.where(is_plain, value[reached, 0] * rate, new)
             refit_linear_leaves(linear, booster.linear, at, derivatives, new, rate, decay_rate)
             output = linear.outputs(value[:, 0], at, booster.linear.values)
         booster.score[t % k] += output
@@ -62,6 +65,16 @@ def rate_of(core, number):
     is_whole = core.boosting_type == "rf" or (number == 0 and core.boost_from_average)
     is_ranking = getattr(core._objective, "is_ranking", False)  # noqa: SLF001 - its own part
     return 1.0 if is_whole and not is_ranking else core.learning_rate
+
+
+def has_missing_splits(trees, number, fitter):
+    """Return whether a tree splits on a numeric column with missing values in the new rows.
+
+    The constants of leaves without slopes then receive ``decay_rate`` twice, as in LightGBM.
+    """
+    feature = trees.feature[trees.offsets[number] : trees.offsets[number + 1]]
+    feature = feature[feature >= 0]
+    return bool((fitter.has_missing & ~fitter.is_categorical)[feature].any())
 
 
 def refit_linear_leaves(linear, fitter, at, derivatives, new, rate, decay_rate):

@@ -178,11 +178,19 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
         HistGradientBoosting. This mode uses one thread and is not optimised for speed
         (docs/decisions/parity-with-lightgbm.md).
     **kwargs
-        All other LightGBM parameters and all aliases (docs/moving.md), among them the next two.
+        All other LightGBM parameters and all aliases (docs/moving.md), among them the next ones.
     metric : str or list of str, default=None
         Metrics of evaluation tables. None selects the metric of the objective.
     first_metric_only : bool, default=False
         Whether only the first metric is used for early stopping.
+    feature_contri : list of float of length n_features, default=None
+        Factors of the gains of each feature's splits. A feature whose factor is 0 is not used.
+    feature_fraction_bynode : float, default=1.0
+        Fraction of the features of a tree that are drawn for each node, in (0, 1].
+    monotone_penalty : float, default=0.0
+        Penalty p of splits on monotone features. In the first ⌊p⌋ levels of a tree they are taken
+        only where no other feature has a gain; below, the factor of their gains rises to 1 with the
+        depth (`gbdt/kernels/feature_weights.py`).
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ A supported parameter maps to a constructor argument of our estimator. An ignore
 effect, for the reason given. A rejected parameter raises an error unless its value is harmless.
 """
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -72,6 +72,9 @@ zero_as_missing zero_as_missing
 max_bin_by_feature max_bin_by_feature
 forcedbins_filename forcedbins_filename
 bagging_by_query bagging_by_query
+feature_contri feature_contri feature_contrib fc fp feature_penalty
+feature_fraction_bynode feature_fraction_bynode sub_feature_bynode colsample_bynode
+monotone_penalty monotone_penalty monotone_splits_penalty ms_penalty mc_penalty
 multi_error_top_k multi_error_top_k
 auc_mu_weights auc_mu_weights
 pred_early_stop pred_early_stop
@@ -130,16 +133,6 @@ REFUSED = [  # names, harmless values, reason
     ("num_machines num_machine", ONE, "use DaskHistogramBoostingClassifier or -Regressor"),
     ("machines workers nodes", NONE, "use DaskHistogramBoostingClassifier or -Regressor"),
     ("input_model model_input model_in", NONE, "give the model to fit, as init_model"),
-    (
-        "monotone_penalty monotone_splits_penalty ms_penalty mc_penalty",
-        OFF,
-        "monotone splits have no penalty",
-    ),
-    (
-        "feature_contri feature_contrib fc fp feature_penalty",
-        NONE,
-        "gains of features have no weights",
-    ),
     ("cegb_tradeoff", ONE, "features have no cost"),
     ("cegb_penalty_split", OFF, "splits have no cost"),
     ("cegb_penalty_feature_lazy", NONE, "features have no cost"),
@@ -155,11 +148,6 @@ REFUSED = [  # names, harmless values, reason
         "neg_bagging_fraction neg_sub_row neg_subsample neg_bagging",
         ONE,
         "rows of all classes are drawn by bagging_fraction",
-    ),
-    (
-        "feature_fraction_bynode sub_feature_bynode colsample_bynode",
-        ONE,
-        "features are drawn for each tree, by feature_fraction",
     ),
     ("ignore_column ignore_feature blacklist", NONE, "leave the columns out of X"),
 ]
@@ -230,6 +218,8 @@ def read_lightgbm_values(params):
         if isinstance(value, Integral) and value in (0, 1):
             setattr(params, name, bool(value))
     read_constraints(params)
+    if isinstance(params.feature_contri, str):
+        params.feature_contri = [float(one) for one in params.feature_contri.split(",") if one]
     check_values(params)
     stop = params.early_stopping_round
     if isinstance(stop, Integral) and stop <= 0:
@@ -254,6 +244,11 @@ def check_values(params):
         value = getattr(params, name)
         if value is not None and not isinstance(value, bool | np.bool_):
             raise ValueError(f"{name} must be True or False, not {value!r}")
+    fraction, penalty = params.feature_fraction_bynode, params.monotone_penalty
+    if not isinstance(fraction, Real) or not 0.0 < fraction <= 1.0:
+        raise ValueError(f"feature_fraction_bynode must be above 0 and at most 1, not {fraction!r}")
+    if not isinstance(penalty, Real) or not 0.0 <= penalty < np.inf:
+        raise ValueError(f"monotone_penalty must be a number from 0 on, not {penalty!r}")
     for name, least in (("multi_error_top_k", 1), ("pred_early_stop_freq", 1)):
         value = getattr(params, name)
         if not isinstance(value, Integral) or value < least:

@@ -172,6 +172,8 @@ class DaskTraining:
         self._resolved()  # raises for parameters that are never supported
         for name in self.__dict__.get("_extra_params", ()):
             attribute = self._parameter_table.by_name[name].attribute
+            if attribute == "verbosity":
+                continue  # nothing is printed
             if attribute and (attribute == name or attribute not in self.get_params()):
                 raise ValueError(f"{name} is not supported on Dask")
             if attribute:

@@ -31,7 +31,14 @@ from algorithms.gbdt.metrics import find_metric
 from algorithms.gbdt.missing_values import missing_kind, replace_missing
 from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.objectives import default_objective, find_objective
-from algorithms.gbdt.params import CONSTRAINTS, check_together, make_rules, read_layout, whole
+from algorithms.gbdt.params import (
+    CONSTRAINTS,
+    check_together,
+    make_rules,
+    read_feature_contri,
+    read_layout,
+    whole,
+)
 from algorithms.gbdt.phase_timer import INPUT, MODEL, timed_phase
 from algorithms.gbdt.random_forest import RandomForest, average
 from algorithms.gbdt.row_order import find_order, is_worth_it
@@ -56,6 +63,9 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
     forcedbins_filename = ""
     forcedsplits_filename = ""
     bagging_by_query = False
+    feature_contri = None
+    feature_fraction_bynode = 1.0
+    monotone_penalty = 0.0
     multi_error_top_k = 1
     auc_mu_weights = None
     pred_early_stop = False
@@ -240,6 +250,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             high_cardinality,
             make_rules(self._split_unit(y, weight)[0], monotone, objective),
             find_forced_bins(self._read_forced_splits(), bin_finder(binner)),
+            read_feature_contri(self.feature_contri, n_features),
         )
 
     def _read_forced_splits(self):

@@ -24,6 +24,7 @@ class Binned(NamedTuple):
     high_cardinality: list  # of HighCardinalityColumn
     rules: Any  # booster_arrays.Rules
     forced: Any = NO_FORCED  # from `forced_splits.find_forced_bins`
+    weight: Any = None  # float64 (n_features,), factors of gains; None: all are 1
 
 
 class Rows(NamedTuple):

@@ -132,7 +132,7 @@ CHANGEABLE = {
     *("max_depth", "min_split_gain", "min_child_weight", "min_child_samples", "path_smooth"),
     *("reg_alpha", "reg_lambda", "max_delta_step", "cat_smooth", "cat_l2", "max_cat_threshold"),
     *("max_cat_to_onehot", "min_data_per_group", "drop_rate", "max_drop", "skip_drop"),
-    *("n_jobs", "verbosity"),
+    *("n_jobs", "verbosity", "feature_fraction_bynode", "monotone_penalty"),
 }
 
 
@@ -323,7 +323,8 @@ class EvaluationLoop:
         """
         p = self.params
         drawn = p.data_sample_strategy == "goss" or p.boosting_type != "gbdt" or p.extra_trees
-        drawn = drawn or p.subsample < 1.0 or p.colsample_bytree < 1.0 or bool(self.before)
+        shares = p.subsample, p.colsample_bytree, p.feature_fraction_bynode
+        drawn = drawn or min(shares) < 1.0 or bool(self.before)
         return not drawn and all(tree.is_zero() for tree in trees)
 
 

@@ -40,9 +40,10 @@ class Grower:
     rules : booster_arrays.Rules
     workers : Workers
     forced : int64 (n_forced, 4), from `forced_splits.find_forced_bins`
+    weight : float64 (n_features,), factors of the features' gains; None: all are 1
     """
 
-    def __init__(self, bins, binner, rules, workers, forced=booster_arrays.NO_FORCED):
+    def __init__(self, bins, binner, rules, workers, forced=booster_arrays.NO_FORCED, weight=None):
         n_rows, n_dense = bins.rows.shape
         n_features, n_columns = len(bins.count), len(bins.layout.length)
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
@@ -67,11 +68,13 @@ class Grower:
             best=np.zeros((self.size, 2), booster_arrays.BEST),
             left_bins=np.zeros((self.size, 2, booster_arrays.MAX_BINS), np.uint8),
         )
+        weight = np.ones(n_features) if weight is None else weight
         self.growth = booster_arrays.Growth(
             rows=np.empty(n_rows, np.uint32),
             spare=np.empty(n_rows, np.uint32),
             columns=np.arange(n_columns),
-            allowed=np.ones(n_features, np.uint8),
+            weight=weight,
+            leaf_weight=np.stack([weight, weight]),
             column=np.zeros(n_rows if n_dense < n_columns else 0, np.uint8),
             leaves=self.leaves,
             groups=np.zeros((leaves, bins.groups.shape[1]), np.uint64),
@@ -93,7 +96,7 @@ class Grower:
         ----------
         records : int64 (n_rows,), packed gradients
         scale : booster_arrays.Scale
-        seed : int below 2³¹, seed of the random thresholds of extra trees
+        seed : int, seed of the draws in the nodes: features, and thresholds of extra trees
         rows : uint32, ascending; rows to grow on, by default all
         features : int64, ascending; features to use, by default all
 
@@ -111,7 +114,8 @@ class Grower:
         growth.state[booster_arrays.ROWS] = n_rows
         scale = scale._replace(seed=int(seed))
         sample = EVERY if rows is None else rows
-        if self.size == 1 or self.is_large or features is not None or self.rules.extra_trees:
+        draws = self.rules.extra_trees or self.rules.feature_fraction_bynode < 1.0
+        if self.size == 1 or self.is_large or features is not None or draws:
             self._share_growing(sample, records, growth, scale)
         else:
             begin_with(sample, growth.rows, 0, n_rows)
@@ -147,14 +151,14 @@ class Grower:
         Histograms of sparse columns are always built, because their entries are stored by row.
         """
         places, n_dense = self.bins.layout, self.bins.rows.shape[1]
-        allowed = np.zeros(len(self.bins.count), np.uint8)
-        allowed[features] = 1
+        weight = np.zeros(len(self.bins.count))
+        weight[features] = self.growth.weight[features]
         used = np.unique(places.column[features])
         dense = used[(used >= 0) & (used < n_dense)]
         columns = np.concatenate([dense, np.arange(n_dense, len(places.length))])
         if not len(columns):  # no feature has two bins, but the root's sums are needed
             columns = np.zeros(1, np.int64)
-        return {"columns": columns, "allowed": allowed}
+        return {"columns": columns, "weight": weight, "leaf_weight": np.stack([weight, weight])}
 
     @timed_phase(SCORES)
     def _mark(self):
@@ -244,10 +248,11 @@ def make_growers(binned, workers, n_trees):
     n_trees : trees per round
     """
     given = binned.bins, binned.binner, binned.rules
+    others = binned.forced, binned.weight
     threads = round_threads(binned, workers, n_trees)
     if threads == 1:
-        return [Grower(*given, workers, binned.forced)]
-    return [Grower(*given, ALONE, binned.forced) for _ in range(threads)]
+        return [Grower(*given, workers, *others)]
+    return [Grower(*given, ALONE, *others) for _ in range(threads)]
 
 
 def codes_with_bins(binner):

@@ -22,6 +22,12 @@ LATER_PARAMETERS = {  # no arguments of the constructor, and not followed
     "max_bin_by_feature": None,
     "forcedbins_filename": "",
     "bagging_by_query": False,
+    "feature_fraction_bynode": 1.0,
+}
+NOT_OF_SCIKIT_LEARN = {
+    "forcedsplits_filename": "",
+    "feature_contri": None,
+    "monotone_penalty": 0.0,
 }
 
 
@@ -53,8 +59,10 @@ def check_params(params, options):
         refuse(params, name, value_given, not is_same(value_given, default))
     few = params.parity == "scikit-learn" and params.min_child_samples < 1
     refuse(params, "min_child_samples", params.min_child_samples, few)
-    is_forced = params.parity == "scikit-learn" and bool(params.forcedsplits_filename)
-    refuse(params, "forcedsplits_filename", params.forcedsplits_filename, is_forced)
+    for name, default in NOT_OF_SCIKIT_LEARN.items():
+        given = getattr(params, name)
+        is_given = params.parity == "scikit-learn" and not is_same(given, default)
+        refuse(params, name, given, is_given)
     for name, value in options.items():
         refuse(params, name, "given", value is not None)
     refuse(params, "objective", params.objective, not is_followed(params, engine.FOLLOWED))

@@ -85,10 +85,29 @@ class LinearLeafFitter:
         order = np.argsort(leaves.nodes)
         leaf_nodes = np.ascontiguousarray(leaves.nodes[order], np.int64)
         start, feature = self._list_terms(nodes, leaf_nodes)
+        leaves = GrownLeaves(leaf_nodes, leaves.rows, leaves.spans[order])
+        constant, coefficient = self.fit_terms(leaves, start, feature, g, h, share)
+        return self._index_by_node(nodes, leaf_nodes, constant, start, feature, coefficient)
+
+    def fit_terms(self, leaves, start, feature, g, h, share):
+        """Return the constants and coefficients of leaves with given terms.
+
+        Parameters
+        ----------
+        leaves : GrownLeaves
+        start : int64 (n_leaves + 1,), start of each leaf's terms
+        feature : int32 (n_terms,), ascending within a leaf
+        g, h, share : as of `fit`
+
+        Returns
+        -------
+        constant : float64 (n_leaves,), NaN if the leaf keeps its value
+        coefficient : float64 (n_terms,)
+        """
         has_missing = bool(self.has_missing[feature].any())
         rules = LinearRules(self.linear_lambda, self.like_lightgbm, has_missing)
-        coefficient, constant = np.empty(len(feature)), np.empty(len(leaf_nodes))
-        spans = np.ascontiguousarray(leaves.spans[order], np.int64)
+        coefficient, constant = np.empty(len(feature)), np.empty(len(leaves.nodes))
+        spans = np.ascontiguousarray(leaves.spans, np.int64)
         given = self.values, g, h, leaves.rows, spans, start, feature, rules
         n_unknowns = int(np.diff(start).max()) + 1
         n_rows = int((spans[:, 1] - spans[:, 0]).max()) if has_missing else 0
@@ -97,8 +116,8 @@ class LinearLeafFitter:
             work = make_work(n_unknowns, n_rows)
             fit_leaves(*given, work, coefficient, constant, first, last)
 
-        share(fit, len(leaf_nodes))
-        return self._index_by_node(nodes, leaf_nodes, constant, start, feature, coefficient)
+        share(fit, len(leaves.nodes))
+        return constant, coefficient
 
     def _list_terms(self, nodes, leaf_nodes):
         """Return the start of each leaf's terms, and the features of all terms."""
@@ -160,6 +179,11 @@ class LinearLeafFitter:
             add_leaf_by_leaf(score, leaves.rows, leaves.spans, *given, total, first, last)
 
         grower.share_leaves(add_leaves, len(nodes))
+
+
+def call_once(task, count):
+    """Run a task over all of ``count`` items in the current thread."""
+    task(0, count)
 
 
 def make_work(n_unknowns, n_rows):

@@ -1,6 +1,7 @@
 """Parameters of the histogram booster: allowed values, joint checks and conversion to `Rules`."""
 
 from numbers import Integral, Real
+from reprlib import repr as short
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -113,7 +114,8 @@ def check_together(params, objective):
 def check_forest(params):
     """Raise ValueError if all trees of boosting_type="rf" would be the same."""
     bags = params.subsample_freq > 0 and params.subsample < 1.0
-    if not bags and params.colsample_bytree == 1.0 and params.data_sample_strategy != "goss":
+    bags = bags or min(params.colsample_bytree, params.feature_fraction_bynode) < 1.0
+    if not bags and params.data_sample_strategy != "goss":
         raise ValueError(
             "boosting_type='rf' needs bagging (subsample_freq above 0 and subsample below 1) or "
             "colsample_bytree below 1: else all trees are the same"
@@ -188,7 +190,9 @@ def make_rules(params, monotone, objective=None):
         If leaves are quantiles, a leaf whose gradients are all equal is split although no split
         has a gain (rounding selects one), because smaller leaves have quantiles of their own.
     """
+    weight = read_feature_contri(params.feature_contri, len(monotone))
     held = params.reg_alpha or params.max_delta_step or params.path_smooth or monotone.any()
+    held = held or not np.isin(weight, (0.0, 1.0)).all()
     return Rules(
         num_leaves=int(params.num_leaves),
         max_depth=whole(params.max_depth or -1),
@@ -207,7 +211,32 @@ def make_rules(params, monotone, objective=None):
         extra_trees=int(params.extra_trees),
         plain=int(not held),
         noise=NOISE if getattr(objective, "renewed", None) is None else 0.0,
+        monotone_penalty=float(params.monotone_penalty) if monotone.any() else 0.0,
+        feature_fraction_bynode=float(params.feature_fraction_bynode),
     )
+
+
+def read_feature_contri(given, n_features):
+    """Return the weights of the features' gains, float64 (n_features,); negative ones count as 0.
+
+    Parameters
+    ----------
+    given : sequence of float or None; None or an empty one: all weights are 1
+
+    Raises
+    ------
+    ValueError
+        If their number is wrong, or one is not finite.
+    """
+    if given is None or len(given) == 0:
+        return np.ones(n_features)
+    weight = np.asarray(given, np.float64)
+    if weight.shape != (n_features,) or not np.isfinite(weight).all():
+        raise ValueError(
+            f"feature_contri must have a finite number for each of the {n_features} columns of X, "
+            f"not {short(given)}"
+        )
+    return np.maximum(weight, 0.0)
 
 
 def largest_leaf_value(params, objective):

@@ -29,6 +29,7 @@ def can_batch(booster):
     """Return whether a booster's further rounds can be added in batches, after the first one."""
     p, objective = booster.params, booster.target.objective
     samples = p.subsample < 1.0 or p.colsample_bytree < 1.0 or p.data_sample_strategy == "goss"
+    samples = samples or p.feature_fraction_bynode < 1.0
     is_plain = isinstance(objective, Objective) and not objective.is_ranking
     return (
         is_plain

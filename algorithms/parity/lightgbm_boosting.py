@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from algorithms.gbdt.forced_splits import find_forced_bins
-from algorithms.gbdt.linear_leaves import LinearLeafFitter
+from algorithms.gbdt.linear_leaves import LinearLeafFitter, call_once
+from algorithms.gbdt.params import read_feature_contri
 from algorithms.parity.kernels.lightgbm_arrays import EPSILON, NODE, Rules
 from algorithms.parity.kernels.lightgbm_gradient import (
     differentiate_by_lightgbm,
@@ -69,7 +70,8 @@ def train(params, X, y, weight):
     weight = None if weight is None else weight.astype(np.float32)
     splits = params._read_forced_splits()  # noqa: SLF001 - its own part
     forced = find_forced_bins(splits, lambda f, value: int(bins[f].number(np.array([value]))[0]))
-    grower = Grower(bins, X, make_rules(params), forced)
+    factors = read_feature_contri(params.feature_contri, X.shape[1])
+    grower = Grower(bins, X, make_rules(params), forced, factors)
     boosting = Boosting(params, objective, grower, targets, weight)
     if params.linear_tree:
         penalty = as_read(params.linear_lambda)
@@ -242,11 +244,6 @@ class Boosting:
         nodes = np.zeros(1, NODE)
         nodes["left"], nodes["value"], nodes["count"] = -1, value, self.score.shape[1]
         return self.grower.to_tree(nodes, np.zeros((1, 1), np.uint8))
-
-
-def call_once(task, count):
-    """Run a task over all of ``count`` items in the current thread."""
-    task(0, count)
 
 
 def round_to_zero(values):

@@ -20,9 +20,10 @@ class Grower:
     X : (n_rows, n_features) float64
     rules : lightgbm_arrays.Rules
     forced : int64 (n_forced, 4), from `forced_splits.find_forced_bins`
+    weight : float64 (n_features,), factors of the features' gains; None: all are 1
     """
 
-    def __init__(self, bins, X, rules, forced=NO_FORCED):
+    def __init__(self, bins, X, rules, forced=NO_FORCED, weight=None):
         n_rows, n_features = X.shape
         depth = min(rules.max_depth, DEEPEST) if rules.max_depth > 0 else DEEPEST
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << depth))  # no tree can have more
@@ -37,6 +38,7 @@ class Grower:
             most_freq_bin=np.array([feature.most_freq_bin for feature in bins], np.int64),
             has_missing=np.array([feature.has_missing for feature in bins], np.int64),
             is_categorical=np.array([feature.codes is not None for feature in bins], np.int64),
+            weight=np.ones(n_features) if weight is None else weight,
         )
         most = counts.max(initial=1)
         self.work = layout.Work(

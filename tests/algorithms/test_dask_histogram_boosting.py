@@ -292,6 +292,18 @@ def test_unsupported_options_are_refused(client, params, message):
         DaskHistogramBoostingRegressor(**params).fit(*collections())
 
 
+def test_parameters_of_output_have_no_effect(client):
+    params = {"n_estimators": 2, "random_state": 1}
+    plain = DaskHistogramBoostingRegressor(**params).fit(*collections())
+    for name in ("verbose", "verbosity"):
+        model = DaskHistogramBoostingRegressor(
+            **params, **{name: -1}, metric_freq=5, two_round=True
+        )
+        model.fit(*collections())
+        assert digest_of(model.ensemble_) == digest_of(plain.ensemble_)
+        assert model.get_params()[name] == model.to_local().get_params()[name] == -1
+
+
 def test_invalid_tables_are_refused_with_a_message(client):
     X, y = collections()
     model = DaskHistogramBoostingRegressor(n_estimators=2)

@@ -305,6 +305,60 @@ def test_refit_changes_leaves_and_keeps_splits():
     np.testing.assert_allclose(new.predict(X), again.predict(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.02])
+@pytest.mark.parametrize("seed", range(3))
+def test_refitted_linear_trees_equal_those_of_lightgbm(seed, missing):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(800, 3))
+    label = rows @ [1.0, 2.0, -1.0] + 5.0 + 0.1 * rng.normal(size=800)
+    new, decay_rate = label + rows[:, 0] ** 2 * 0.3, (0.9, 0.0, 0.5)[seed]
+    rows[rng.random(rows.shape) < missing] = np.nan
+    params = {"linear_tree": True, "num_leaves": 4, "verbose": -1, "linear_lambda": 0.1}
+    theirs = lightgbm.train(params, lightgbm.Dataset(rows, label), 8)
+    ours = lgb.Booster(model_str=theirs.model_to_string())
+    expected = theirs.refit(rows, new, decay_rate=decay_rate).predict(rows)
+    found = ours.refit(rows, new, decay_rate=decay_rate).predict(rows)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert np.abs(expected - theirs.predict(rows)).max() > 0.01
+
+
+def test_refitted_constant_trees_equal_those_of_lightgbm(tmp_path):
+    params = {"num_leaves": 5, "verbose": -1, "objective": "multiclass", "num_class": 3}
+    theirs = lightgbm.train(params, lightgbm.Dataset(X, CLASS), 4)
+    theirs.save_model(tmp_path / "model.txt")
+    ours = lgb.Booster(model_file=tmp_path / "model.txt")
+    expected, found = (one.refit(X, CLASS[::-1], decay_rate=0.3) for one in (theirs, ours))
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), atol=1e-6)
+
+
+def test_linear_trees_with_missing_values_are_refitted():
+    rows = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+    params = QUIET | {"linear_tree": True, "num_leaves": 4}
+    model = lgb.train(params, lgb.Dataset(rows, Y), 20)
+    other = model.refit(rows, Y + 2.0, decay_rate=0.0)
+    assert np.mean((other.predict(rows) - Y - 2.0) ** 2) < 0.3 * Y.var()
+    assert other.predict(rows).mean() == pytest.approx(Y.mean() + 2.0, abs=0.05)
+
+
+def test_refit_of_linear_trees_changes_only_reached_leaves():
+    model = fit(n_rounds=4, linear_tree=True, num_leaves=4)
+    same = model.refit(X, Y, decay_rate=1.0)
+    np.testing.assert_allclose(same.predict(X), model.predict(X))
+    few = model.refit(X[:2], Y[:2] + 1.0)  # fewer rows than coefficients
+    assert np.isfinite(few.predict(X)).all()
+    leaf = model.predict(X, pred_leaf=True)
+    apart = (leaf[:, None] != leaf[:2]).all(axis=(1, 2))
+    assert apart.any()
+    np.testing.assert_array_equal(few.predict(X)[apart], model.predict(X)[apart])
+
+
+def test_refit_leaves_out_rows_of_weight_zero():
+    model, weight = fit(n_rounds=4), np.repeat([1.0, 0.0], [200, 100])
+    whole = model.refit(X, Y + 1.0, weight=weight)
+    part = model.refit(X[:200], Y[:200] + 1.0)
+    np.testing.assert_allclose(whole.predict(X), part.predict(X))
+
+
 # ------------------------------------------------------------------ Dataset
 
 
@@ -363,6 +417,86 @@ def test_text_files_with_other_fields_beside_them(tmp_path):
         lgb.Dataset("absent.train").construct()
 
 
+def frame_of_kinds():
+    """Return a frame of numbers, missing values and categories."""
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    frame["b"] = frame["b"].mask(frame["b"] > 1.5)
+    frame["n"] = pd.array(np.where(Y > 2, None, CLASS), dtype="Int64")
+    frame["flag"] = Y > 0.5
+    frame["kind"] = pd.Categorical.from_codes(CLASS - (Y > 3), ["u", "v", "w"])
+    frame["size"] = pd.Categorical(CLASS, categories=[2, 1, 0], ordered=True)
+    return frame
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [X, X.astype(np.float32), frame_of_kinds(), sparse.csr_matrix(X > 0.3), sparse.csc_array(X)],
+)
+def test_a_binary_file_trains_the_same_model(rows, tmp_path):
+    path, given = tmp_path / "rows.bin", {"weight": np.arange(1.0, 301.0), "init_score": Y / 2.0}
+    data = lgb.Dataset(rows, Y, params={"max_bin": 20}, **given)
+    assert data.save_binary(path) is data
+    read = lgb.Dataset(str(path))
+    assert read.get_params() == {"max_bin": 20}
+    assert read.get_feature_name() == data.get_feature_name()
+    for name in ("label", "weight", "init_score"):
+        np.testing.assert_array_equal(read.get_field(name), data.get_field(name))
+    models = [lgb.train(QUIET, one, 4) for one in (data, read)]
+    assert models[0].model_to_string() == models[1].model_to_string()
+    assert read.save_binary(path) is read  # a file may replace itself
+    assert lgb.train(QUIET, lgb.Dataset(path), 4).num_trees() == 4
+
+
+def test_binary_file_holds_queries_and_names(tmp_path):
+    path, names = tmp_path / "rows.bin", ["w", "x", "y", "z"]
+    data = lgb.Dataset(X, CLASS, group=GROUP, position=CLASS, feature_name=names)
+    data.set_categorical_feature(["z"]).save_binary(path)
+    read = lgb.Dataset(path, weight=np.arange(1.0, 301.0))
+    assert read.get_feature_name() == names
+    assert read.categorical_feature == ["z"]
+    np.testing.assert_array_equal(read.get_group(), GROUP)
+    np.testing.assert_array_equal(read.get_position(), data.get_position())
+    assert read.get_weight()[5] == 6.0
+    assert lgb.Dataset(path, feature_name=list("abcd")).get_feature_name() == list("abcd")
+
+
+def test_a_damaged_binary_file_is_an_error(tmp_path):
+    path = tmp_path / "rows.bin"
+    lgb.Dataset(X, Y).save_binary(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for at in rng.integers(200, len(whole) - 1000, 20).tolist():  # in the arrays
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(lgb.LightGBMError, match="not a complete binary file"):
+            lgb.Dataset(path)
+    for cut in (5, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(lgb.LightGBMError, match="not a complete binary file"):
+            lgb.Dataset(path)
+    np.savez(path.with_suffix(".npz"), rows=X)
+    with pytest.raises(lgb.LightGBMError, match="not a complete binary file"):
+        lgb.Dataset(path.with_suffix(".npz"))
+    lightgbm.Dataset(X, Y, params={"verbose": -1}).save_binary(tmp_path / "theirs.bin")
+    with pytest.raises(lgb.LightGBMError, match="which only LightGBM reads"):
+        lgb.Dataset(tmp_path / "theirs.bin")
+
+
+def test_what_a_binary_file_cannot_hold_is_an_error(tmp_path):
+    path = tmp_path / "rows.bin"
+    path.write_text("before")
+    text = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+    mixed = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Categorical(["x", 2])})
+    for data, words in (
+        (lgb.Dataset(text, [0, 1]), "column 'b' cannot be saved"),
+        (lgb.Dataset(mixed, [0, 1]), "must be numbers only or text only"),
+        (lgb.Dataset(X, Y, params={"objective": print}), "a parameter of the Dataset"),
+    ):
+        with pytest.raises(lgb.LightGBMError, match=words):
+            data.save_binary(path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_initial_scores_are_read_class_by_class():
     score = np.random.default_rng(1).normal(size=(300, 3))
     params = QUIET | {"objective": "multiclass", "num_class": 3}
@@ -381,7 +515,8 @@ def test_initial_scores_are_read_class_by_class():
         ({"num_class": 3}, CLASS, "must be 1 for non-multiclass"),
         ({"objective": "multiclass", "num_class": 2}, CLASS, r"Label must be in \[0, 2\)"),
         ({"device": "gpu"}, Y, "no GPU code"),
-        ({"feature_contri": [0.5, 1, 1, 1]}, Y, "gains of features have no weights"),
+        ({"feature_contri": [0.5, 1, 1]}, Y, "for each of the 4 columns"),
+        ({"cegb_penalty_split": 0.1}, Y, "splits have no cost"),
         ({"parity": "lightgbm"}, Y, "parity is a parameter of the estimators"),
         ({"num_leaves": "many"}, Y, "num_leaves"),
         ({}, Y[:7], "Length of label"),

@@ -9,8 +9,6 @@ OTHER_TREES = "it compares values with the library's own to a tolerance; our tre
 PRIVATE = "it reads a private attribute or method of the library"
 OWN_ERROR = "it expects a warning of the library's own type"
 MISSPELT = "it gives a parameter that does not exist; here that is an error"
-FEATURE_WEIGHTS = "feature_contri (weights of the features' gains) is not supported"
-PENALTY = "monotone_penalty is not supported"
 
 FAILURES = {
     "test_sklearn::test_lambdarank": OTHER_TREES,
@@ -34,12 +32,9 @@ FAILURES = {
     "test_early_stopping_for_only_first_metric": OTHER_TREES,
     "test_sample_strategy_with_boosting": OTHER_TREES,
     "test_forced_bins": "it expects splits of the second of two equivalent features",
-    "test_parameters_are_loaded_from_model_file": FEATURE_WEIGHTS,
-    "test_string_serialized_params_retrieval": FEATURE_WEIGHTS,
-    "test_init_with_subset": "a Dataset has no binary file",
-    "test_monotone_penalty": PENALTY,
-    "test_monotone_penalty_max": PENALTY,
-    "test_node_level_subcol": "features are drawn for each tree, not for each node",
+    "test_init_with_subset": (
+        "it expects that training on rows of a binary file cannot be continued; here it can"
+    ),
     "test_force_split_with_feature_fraction": (
         "it bounds the error with the features that LightGBM draws; other features are drawn here"
     ),
@@ -47,6 +42,4 @@ FAILURES = {
     "test_dataset_update_params": (
         "it expects that bins are fixed; here they are found in each training"
     ),
-    "test_linear_trees": "refit is not supported for linear trees",
-    "test_save_and_load_linear": "a Dataset has no binary file",
 }

@@ -3,7 +3,6 @@
 import copy
 import json
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +22,15 @@ from algorithms.compat.lightgbm.parameters import (
     limit_bins,
     read_params,
 )
+from algorithms.compat.lightgbm.refit import refit_leaves, replace_values
 from algorithms.compat.lightgbm.split_values import split_value_histogram
 from algorithms.compat.lightgbm.text_files import read_text_table
-from algorithms.compat.lightgbm.training import Training, by_row, find_metrics
+from algorithms.compat.lightgbm.training import Training, find_metrics
 from algorithms.compat.tree_ranges import take_rounds
 from algorithms.gbdt.early_stopping import EvalResult
 from algorithms.gbdt.lightgbm_booster import HistogramBooster
 from algorithms.gbdt.objectives import ALIASES
 from algorithms.model_io.lightgbm_reader import read
-from algorithms.prediction.predictor import FastPredictor
 
 
 class Booster(HistogramBooster):
@@ -490,7 +489,7 @@ class Booster(HistogramBooster):
         in_tree = np.flatnonzero(trees.left[first:last] < 0)
         values = trees.value.copy()
         values[first + in_tree[leaf_id], 0] = value
-        set_values(part, values)
+        replace_values(part, value=values)
         self._estimator, self._training, self._is_stale = part, None, False
         return self
 
@@ -513,7 +512,7 @@ class Booster(HistogramBooster):
         """Return a Booster with the same splits and leaf values of new rows.
 
         A leaf's value is ``decay_rate`` times the old one plus 1 − ``decay_rate`` times the one of
-        the new rows.
+        the new rows; so are the constants and slopes of linear leaves.
 
         Parameters
         ----------
@@ -541,10 +540,9 @@ class Booster(HistogramBooster):
         objective = self.estimator._saved_objective()  # noqa: SLF001 - its own part
         if self.estimator.objective in NONE:
             raise LightGBMError("Cannot refit due to null objective function.")
-        if self.estimator.ensemble_.linear is not None:
-            raise LightGBMError("refit is not supported for linear trees (linear_tree=True)")
         part = self._as_written().estimator
-        made = type(self)({**self.params, "objective": objective}, train_set)
+        fixed = {"objective": objective, "linear_tree": part.ensemble_.linear is not None}
+        made = type(self)({**self.params, **fixed}, train_set)
         return made.take_refitted(part, decay_rate)
 
     def take_refitted(self, part, decay_rate):
@@ -553,50 +551,6 @@ class Booster(HistogramBooster):
             refit_leaves(part, self._training, decay_rate)
         self._estimator, self._training, self._is_stale = part, None, False
         return self
-
-
-def refit_leaves(part, training, decay_rate):
-    """Change the leaf values of an estimator in place, round by round.
-
-    Parameters
-    ----------
-    part : NativeModel, of trees without a base
-    training : Training, of the new rows, before its first round
-    decay_rate : float
-    """
-    trees, booster, core = part.ensemble_, training.booster, training.core
-    X = part._read_rows(training.train_set.rows())  # noqa: SLF001 - its own part
-    leaves = trees.leaves(X)
-    k = trees.n_outputs
-    given = by_row(training.train_set.init_score, X.shape[0], k)
-    booster.score[:] = 0.0 if given is None else np.reshape(given, (-1, k)).T
-    value = trees.value.copy()
-    for t in range(trees.n_trees):
-        if t % k == 0:
-            booster.differentiate()
-        at, g = leaves[:, t], booster.g[t % k].astype(np.float64)
-        h = booster.h[t % k] if booster.h.shape[1] else np.ones_like(g)
-        sum_g = np.bincount(at, g, len(value))
-        sum_h = np.bincount(at, h, len(value))
-        reached = np.unique(at)
-        pull = np.maximum(np.abs(sum_g[reached]) - core.reg_alpha, 0.0) * np.sign(sum_g[reached])
-        new = -pull / (sum_h[reached] + core.reg_lambda + 1e-15) * core.learning_rate
-        value[reached, 0] = decay_rate * value[reached, 0] + (1.0 - decay_rate) * new
-        booster.score[t % k] += value[at, 0]
-    set_values(part, value)
-
-
-def set_values(part, value):
-    """Set the leaf values of an estimator.
-
-    Parameters
-    ----------
-    part : NativeModel
-    value : float64 (n_nodes, 1)
-    """
-    part.ensemble_ = replace(part.ensemble_, value=value)
-    part._base = part.ensemble_.base  # noqa: SLF001 - its own part
-    part._walker = FastPredictor(part.ensemble_)  # noqa: SLF001 - its own part
 
 
 def make_model(params, train_set, objective):

@@ -11,6 +11,11 @@ import pandas as pd
 from scipy import sparse
 
 from algorithms.compat.inputs import as_rows, as_vector
+from algorithms.compat.lightgbm.binary_files import (
+    is_binary_file,
+    read_binary_file,
+    write_binary_file,
+)
 from algorithms.compat.lightgbm.messages import LightGBMError
 from algorithms.compat.lightgbm.text_files import read_text_table
 from algorithms.gbdt.lightgbm_interface import name_columns
@@ -23,7 +28,8 @@ class Dataset:
 
     Parameters
     ----------
-    data : array, frame, sparse matrix, Arrow table, list of arrays, or path of a text file
+    data : array, frame, sparse matrix, Arrow table, list of arrays, or path of a file
+        The file is a text file, or a binary file of `save_binary`.
     label : array-like, default=None
     reference : Dataset, default=None
         The training set of an evaluation set.
@@ -67,6 +73,8 @@ class Dataset:
         self._is_constructed = False
         self.set_label(label).set_weight(weight).set_group(group).set_init_score(init_score)
         self.set_position(position)
+        if isinstance(data, str | Path) and is_binary_file(data):
+            self.rows()
 
     # ------------------------------------------------------------------ rows
 
@@ -75,10 +83,7 @@ class Dataset:
         if self._rows is None:
             data = self.data
             if isinstance(data, str | Path):
-                data, found = read_text_table(data)
-                for name, values in found.items():
-                    if getattr(self, name) is None:
-                        getattr(self, f"set_{name}")(values)
+                data = self._read_file()
             elif isinstance(data, list) and data and all(np.ndim(one) == 2 for one in data):
                 data = np.concatenate(data)
             rows = as_rows(data)
@@ -87,6 +92,48 @@ class Dataset:
             names = self._names()
             self._rows = rows if sparse.issparse(rows) else name_columns(rows, names)
         return self._rows
+
+    def _read_file(self):
+        """Return the rows of a file; set the fields that it has and the user has not given."""
+        if is_binary_file(self.data):
+            rows, fields, facts = read_binary_file(self.data)
+            self.params = {**facts["params"], **self.params}
+            for name in ("feature_name", "categorical_feature"):
+                own = getattr(self, name)
+                if own is None or (isinstance(own, str) and own == "auto"):
+                    setattr(self, name, facts[name])
+        else:
+            rows, fields = read_text_table(self.data)
+        for name, values in fields.items():
+            if getattr(self, name) is None:
+                getattr(self, f"set_{name}")(values)
+        return rows
+
+    def save_binary(self, filename):
+        """Write the rows, fields and parameters to a binary file; return the dataset.
+
+        ``Dataset(filename)`` reads it. The format is not LightGBM's. An existing file is replaced.
+
+        Parameters
+        ----------
+        filename : path
+
+        Raises
+        ------
+        LightGBMError
+            If a column holds neither numbers nor categories, or a parameter cannot be stored.
+        """
+        self.construct()
+        columns = self.categorical_feature
+        is_listed = columns is not None and not isinstance(columns, str)
+        facts = {
+            "feature_name": self._names(),
+            "categorical_feature": list(columns) if is_listed else columns,
+            "params": self.params,
+        }
+        fields = {name: getattr(self, name) for name in FIELDS}
+        write_binary_file(filename, self.rows(), fields, facts)
+        return self
 
     def _names(self):
         """Return the given column names with "_" for blanks, or "auto"."""

@@ -131,6 +131,7 @@ DEFAULTS = {
     "machines": "",
     "gpu_platform_id": -1,
     "gpu_device_id": -1,
+    "gpu_device_id_list": "",
     "gpu_use_dp": False,
     "num_gpu": 1,
 }

@@ -2,6 +2,7 @@
 
 from algorithms.compat.lightgbm.messages import LightGBMError, warn
 from algorithms.compat.lightgbm_parameters import LIGHTGBM
+from algorithms.compat.parameters import is_same
 from algorithms.estimator.verbose import say
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 
@@ -65,8 +66,12 @@ def warn_of_rounds(params):
 
 
 def drop_aliases(params):
-    """Return parameters with one name each, and print which names are ignored."""
-    given = {name: value for name, value in params.items() if value is not None}
+    """Return parameters with one name each, and print which names are ignored.
+
+    None and an empty list stand for the default.
+    """
+    given = {name: value for name, value in params.items() if not is_same(value, [])}
+    given = {name: value for name, value in given.items() if value is not None}
     is_silent = int(choose(given, "verbosity", 1)) < 0
     for row in LIGHTGBM.rows:
         used, *others = [name for name in row.names if name in given] or [None]

@@ -73,6 +73,11 @@ class Training:
         """Number of rounds, with those of the initial model."""
         return self.start.n_rounds + len(self.booster.rounds)
 
+    def rows(self):
+        """Return the row of the Dataset at each position of the booster's arrays, int (n_rows,)."""
+        rows, number = np.arange(self.train_set.num_data())[self.kept], self.booster.order[0]
+        return rows[number] if len(number) else rows
+
     def update(self):
         """Add a round; return whether it has no split, in which case it is dropped."""
         rounds = self.booster.rounds
@@ -93,9 +98,8 @@ class Training:
             if table is not None:
                 table.forget()
         if self.core.boosting_type != "rf":  # whose trees all start from the same scores
-            score = self.evaluate_train("training").scores(booster.rounds)[self.kept]
-            number = booster.order[0]
-            booster.score[:] = (score[number] if len(number) else score).T
+            score = self.evaluate_train("training").scores(booster.rounds)
+            booster.score[:] = score[self.rows()].T
 
     def add_table(self, data, name):
         """Add an evaluation table; return it."""

@@ -236,7 +236,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
                 buffers[2 * which],
                 buffers[2 * which + 1],
                 growth.groups[leaf],
-                growth.allowed,
+                growth.leaf_weight[which],
                 stats,
                 rules,
                 scale,
@@ -250,7 +250,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
 def scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which):
     """Scan a column with one numeric feature of a narrow leaf, if the leaf may use the feature."""
     f = bins.layout.features[bins.layout.start[c]]
-    if growth.allowed[f] and may_use(growth.groups[leaf], bins.groups[f]):
+    if growth.leaf_weight[which, f] > 0.0 and may_use(growth.groups[leaf], bins.groups[f]):
         best, scores = scratch.best[rank, which], scratch.scores[rank]
         spare = scratch.small[rank, 5]
         n_bins, missing_bin = bins.count[f], bins.missing[f]

@@ -144,6 +144,8 @@ class Rules(NamedTuple):
     )
     sets_by_value: int = 0  # 1: splits of `categorical_split`; 0: those of `constrained_split`
     noise: float = NOISE  # a gain must exceed this many squared steps per row
+    monotone_penalty: float = 0.0
+    feature_fraction_bynode: float = 1.0
 
 
 class Scale(NamedTuple):
@@ -152,7 +154,7 @@ class Scale(NamedTuple):
     g: float
     h: float
     room: int = 0  # any such number of rows fits into a cell; 0: sums must be checked for overflow
-    seed: int = 0  # of the random thresholds of extra trees
+    seed: int = 0  # of the draws in the nodes: features, and thresholds of extra trees
 
 
 class Growth(NamedTuple):
@@ -161,7 +163,8 @@ class Growth(NamedTuple):
     rows: np.ndarray  # uint32 (n_rows,): first the training rows, grouped by leaf
     spare: np.ndarray  # uint32 (n_rows,), scratch space
     columns: np.ndarray  # int64: the columns that may be used, ascending
-    allowed: np.ndarray  # uint8 (n_features,): 1 where a feature may be used
+    weight: np.ndarray  # float64 (n_features,): factors of gains; 0: not allowed in this tree
+    leaf_weight: np.ndarray  # float64 (2, n_features): of the smaller and the larger new leaf
     column: np.ndarray  # uint8 (n_rows,): a sparse column made dense for a partition, else zeros
     leaves: np.ndarray  # LEAF (num_leaves,)
     groups: np.ndarray  # uint64 (num_leaves, n_words): bit set of the groups a leaf may still use

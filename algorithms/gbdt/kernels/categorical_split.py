@@ -140,7 +140,7 @@ def is_better(g, h, missing_bin, n_cells, feature, stats, rules, scale, scratch,
         scan(*bins, feature, stats, rules, sums, scores, best)
     else:
         direction = np.int64(0)
-        scan_constrained(*bins, feature, direction, stats, rules, scale, sums, best)
+        scan_constrained(*bins, feature, direction, 1.0, stats, rules, scale, sums, best)
     if best["feature"] != feature or best["is_set"]:  # not updated
         return False
     best["is_set"] = 1

@@ -70,8 +70,8 @@ def subtract(growth, leaf, first, n_bins, g, h, rest_g, rest_h):
 
 
 @inner_kernel
-def search(bins, f, g, h, stats, rules, scale, scratch, rank, which):
-    """Find the best split of a feature with the scan for its kind."""
+def search(bins, f, g, h, weight, stats, rules, scale, scratch, rank, which):
+    """Find the best split of a feature with the scan for its kind; its gain is times a weight."""
     n_bins, missing_bin = bins.count[f], bins.missing[f]
     best = scratch.best[rank, which]
     sums = scratch.small[rank, 4:]
@@ -82,14 +82,29 @@ def search(bins, f, g, h, stats, rules, scale, scratch, rank, which):
             buffers = scratch.small[rank]
             room = buffers[6:], buffers[4:6], scratch.scores[rank], order
             scan_sorted(g, h, sizes, missing_bin, f, stats, rules, scale, room, best, left_bins)
-            return
+            return  # second-order boosting has no weights
         slopes = scratch.scores[rank]
         scan_categorical(
-            g, h, n_bins, missing_bin, sizes, f, stats, rules, scale, order, slopes, best, left_bins
+            g,
+            h,
+            n_bins,
+            missing_bin,
+            sizes,
+            f,
+            weight,
+            stats,
+            rules,
+            scale,
+            order,
+            slopes,
+            best,
+            left_bins,
         )
     elif rules.plain:
         scores = scratch.scores[rank]
         scan(g, h, n_bins, missing_bin, f, stats, rules, sums, scores, best)
     else:
         direction = bins.monotone[f]
-        scan_constrained(g, h, n_bins, missing_bin, f, direction, stats, rules, scale, sums, best)
+        scan_constrained(
+            g, h, n_bins, missing_bin, f, direction, weight, stats, rules, scale, sums, best
+        )

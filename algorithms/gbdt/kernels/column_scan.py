@@ -18,7 +18,7 @@ from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
-def search_column(bins, c, g, h, groups, allowed, stats, rules, scale, scratch, rank, which):
+def search_column(bins, c, g, h, groups, weight, stats, rules, scale, scratch, rank, which):
     """Scan all features of a column that a leaf may use.
 
     Parameters
@@ -26,7 +26,7 @@ def search_column(bins, c, g, h, groups, allowed, stats, rules, scale, scratch, 
     c : index of the column
     g, h : (MAX_BINS,) int64, sums of its cells
     groups : uint64 (n_words,), interaction groups of the leaf
-    allowed : uint8 (n_features,)
+    weight : float64 (n_features,), factors of gains; 0: not allowed
     """
     layout = bins.layout
     first, last = layout.start[c], layout.start[c + 1]
@@ -34,12 +34,12 @@ def search_column(bins, c, g, h, groups, allowed, stats, rules, scale, scratch, 
     buffers = scratch.small[rank]
     for k in range(first, last - pairs):
         f = layout.features[k]
-        if allowed[f] and may_use(groups, bins.groups[f]):
+        if weight[f] > 0.0 and may_use(groups, bins.groups[f]):
             own_g, own_h = g, h
             if layout.default[f] >= 0:
                 own_g, own_h = buffers[6], buffers[7]
                 unbundle(bins, f, g, h, stats, own_g, own_h)
-            search(bins, f, own_g, own_h, stats, rules, scale, scratch, rank, which)
+            search(bins, f, own_g, own_h, weight[f], stats, rules, scale, scratch, rank, which)
     if pairs:
         best = scratch.best[rank, which]
         scan_pairs(
@@ -49,7 +49,7 @@ def search_column(bins, c, g, h, groups, allowed, stats, rules, scale, scratch, 
             g,
             h,
             groups,
-            allowed,
+            weight,
             stats,
             rules,
             scratch.scores[rank],
@@ -78,13 +78,14 @@ def unbundle(bins, f, g, h, stats, own_g, own_h):
 
 
 @linked_kernel
-def scan_pairs(bins, first, last, g, h, groups, allowed, stats, rules, scores, best):
+def scan_pairs(bins, first, last, g, h, groups, weight, stats, rules, scores, best):
     """Try the only threshold of each feature of two bins, with the plain gain of `split`.
 
     Parameters
     ----------
     first, last : the features are features[first : last] of the layout; their cells are consecutive
     g, h : (MAX_BINS,) int64, sums of the column's cells
+    weight : float64 (n_features,), 1 or 0: not allowed
     scores : float64 (MAX_BINS,), scratch space
     best : BEST, updated if a split is better
     """
@@ -104,7 +105,8 @@ def scan_pairs(bins, first, last, g, h, groups, allowed, stats, rules, scores, b
         if scores[i] > score_to_exceed(best, stats):
             f = features[first + i]
             gain = (scores[i] - stats.base) * stats.unit
-            if allowed[f] and may_use(groups, bins.groups[f]) and is_better_split(gain, f, best):
+            may_be_used = weight[f] > 0.0 and may_use(groups, bins.groups[f])
+            if may_be_used and is_better_split(gain, f, best):
                 at = np.int64(cell) + i
                 left = default[f] == 1
                 g_left = g[at] if left else stats.g - g[at]

@@ -63,11 +63,23 @@ def gain_of_sides(g, h, reg_lambda, direction, stats, rules, scale):
 
 @linked_kernel
 def scan_constrained(
-    cells_g, cells_h, n_bins, missing_bin, feature, direction, stats, rules, scale, sums, best
+    cells_g,
+    cells_h,
+    n_bins,
+    missing_bin,
+    feature,
+    direction,
+    weight,
+    stats,
+    rules,
+    scale,
+    sums,
+    best,
 ):
     """Try every threshold of a feature, with the gain of constrained values.
 
-    Parameters are those of `split.scan`; ``direction`` is the feature's monotone constraint.
+    Parameters are those of `split.scan`; ``direction`` is the feature's monotone constraint, and
+    ``weight`` the factor of its gains.
     """
     missing = missing_bin >= 0 and cells_h[missing_bin] > 0
     values = n_bins - 1 if missing_bin >= 0 else n_bins
@@ -83,9 +95,10 @@ def scan_constrained(
             gain = gain_of_sides(
                 sums_g[b], sums_h[b], rules.reg_lambda, direction, stats, rules, scale
             )
-            if gain > stats.floor * stats.unit and is_better_split(gain, feature, best):
+            weighted = gain * weight
+            if gain > stats.floor * stats.unit and is_better_split(weighted, feature, best):
                 update_best_split(
-                    best, gain, feature, b, to_left, sums_g[b], sums_h[b], rules.reg_lambda
+                    best, weighted, feature, b, to_left, sums_g[b], sums_h[b], rules.reg_lambda
                 )
 
 
@@ -97,6 +110,7 @@ def scan_categorical(
     missing_bin,
     sizes,
     feature,
+    weight,
     stats,
     rules,
     scale,
@@ -108,31 +122,15 @@ def scan_categorical(
     """Try sets of categories.
 
     Parameters are those of `split.scan`; ``sizes`` int32 (MAX_BINS,) holds the number of categories
-    of each bin, ``order`` int64 and ``slopes`` float64 (MAX_BINS,) are scratch space, and
-    ``left_bins`` uint8 (MAX_BINS,) is written with ``best``.
+    of each bin, ``weight`` is the factor of the feature's gains, ``order`` int64 and ``slopes``
+    float64 (MAX_BINS,) are scratch space, and ``left_bins`` uint8 (MAX_BINS,) is written with
+    ``best``.
     """
     values = n_bins - 1 if missing_bin >= 0 else n_bins
-    one, used = np.int64(1), np.int64(0)
+    used = np.int64(0)
     if n_bins <= rules.max_cat_to_onehot:
-        low, high = np.int64(0), np.int64(values)
-        if rules.extra_trees and low < high:
-            low, high = draw_one(low, high, feature, stats)
-        for b in range(low, high):
-            order[0] = b
-            try_set(
-                cells_g,
-                cells_h,
-                order,
-                one,
-                one,
-                rules.reg_lambda,
-                feature,
-                stats,
-                rules,
-                scale,
-                best,
-                left_bins,
-            )
+        given = feature, weight, stats, rules, scale
+        try_each_category(cells_g, cells_h, values, order, *given, best, left_bins)
         return
     share = stats.n_rows / np.float64(stats.h)
     for b in range(values):
@@ -147,20 +145,22 @@ def scan_categorical(
         if backward:
             for i in range(used // 2):
                 order[i], order[used - 1 - i] = order[used - 1 - i], order[i]
-        try_set(
-            cells_g,
-            cells_h,
-            order,
-            used,
-            most,
-            reg_lambda,
-            feature,
-            stats,
-            rules,
-            scale,
-            best,
-            left_bins,
-        )
+        given = feature, weight, stats, rules, scale
+        try_set(cells_g, cells_h, order, used, most, reg_lambda, *given, best, left_bins)
+
+
+@inner_kernel
+def try_each_category(
+    cells_g, cells_h, values, order, feature, weight, stats, rules, scale, best, left_bins
+):
+    """Try each category alone as the left side; the parameters are those of `scan_categorical`."""
+    low, high, one = np.int64(0), np.int64(values), np.int64(1)
+    if rules.extra_trees and low < high:
+        low, high = draw_one(low, high, feature, stats)
+    given = feature, weight, stats, rules, scale
+    for b in range(low, high):
+        order[0] = b
+        try_set(cells_g, cells_h, order, one, one, rules.reg_lambda, *given, best, left_bins)
 
 
 @inner_kernel
@@ -193,7 +193,19 @@ def falls_short(top, g, h, reg_lambda, stats):
 
 @linked_kernel
 def try_set(
-    cells_g, cells_h, order, used, most, reg_lambda, feature, stats, rules, scale, best, left_bins
+    cells_g,
+    cells_h,
+    order,
+    used,
+    most,
+    reg_lambda,
+    feature,
+    weight,
+    stats,
+    rules,
+    scale,
+    best,
+    left_bins,
 ):
     """Try the first 1, 2, … bins of an order, up to ``most``, as the left side."""
     share = stats.n_rows / np.float64(stats.h)
@@ -219,9 +231,9 @@ def try_set(
         if rules.plain and falls_short(top, g, h, reg_lambda / scale.h, stats):
             continue
         gain = gain_of_sides(g, h, reg_lambda, np.int64(0), stats, rules, scale)
-        if gain > floor and is_better_split(gain, feature, best):
+        if gain > floor and is_better_split(gain * weight, feature, best):
             at = i + 1
-            update_best_split(best, gain, feature, 0, 0, g, h, reg_lambda)
+            update_best_split(best, gain * weight, feature, 0, 0, g, h, reg_lambda)
             top = least_score(best, floor, stats, rules, scale)
     if at:
         best["is_set"] = 1

@@ -232,9 +232,9 @@ def find_best_splits_of_share(bins, tree, share, sums, scratch, rules, scale, sm
                 rest[0, cell], rest[1, cell] = rest_g[b], rest_h[b]
             kept[0, cell], kept[1, cell] = g[b], h[b]
         if scan_two and may_use(tree.groups[large], bins.groups[f]):
-            search(bins, f, rest_g, rest_h, large_stats, rules, scale, scratch, zero, second)
+            search(bins, f, rest_g, rest_h, 1.0, large_stats, rules, scale, scratch, zero, second)
         if scan_one and may_use(tree.groups[small], bins.groups[f]):
-            search(bins, f, g, h, stats, rules, scale, scratch, zero, first)
+            search(bins, f, g, h, 1.0, stats, rules, scale, scratch, zero, first)
 
 
 @kernel
@@ -276,11 +276,11 @@ def propose(bins, local, groups, features, first, planes, sums, scratch, rules, 
             kept[0, cell], kept[1, cell] = g[b], h[b]
         if may[0] and may_use(groups[0], bins.groups[f]):
             reset_split(scratch.best[0, 0])
-            search(bins, f, g, h, stats, rules, scale, scratch, zero, zero)
+            search(bins, f, g, h, 1.0, stats, rules, scale, scratch, zero, zero)
             gains[0, j] = scratch.best[0, 0]["gain"]
         if may[1] and may_use(groups[1], bins.groups[f]):
             reset_split(scratch.best[0, 0])
-            search(bins, f, rest_g, rest_h, large_stats, rules, scale, scratch, zero, zero)
+            search(bins, f, rest_g, rest_h, 1.0, large_stats, rules, scale, scratch, zero, zero)
             gains[1, j] = scratch.best[0, 0]["gain"]
 
 
@@ -307,7 +307,7 @@ def find_best_splits_of_features(
         for b in range(np.uint64(bins.count[f])):
             g[b], h[b] = sums[0, np.uint64(begin) + b], sums[1, np.uint64(begin) + b]
         if may_use(tree.groups[leaf], bins.groups[f]):
-            search(bins, f, g, h, stats, rules, scale, scratch, zero, which)
+            search(bins, f, g, h, 1.0, stats, rules, scale, scratch, zero, which)
 
 
 @inner_kernel

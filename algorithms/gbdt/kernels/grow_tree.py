@@ -31,6 +31,7 @@ from algorithms.gbdt.kernels.boosting_rounds import (
     leave_rounds,
     next_tree,
 )
+from algorithms.gbdt.kernels.feature_weights import weigh_features
 from algorithms.gbdt.kernels.interaction_groups import allow_all_groups, restrict_groups
 from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
@@ -106,11 +107,12 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
     rules : Rules
     scale : Scale
     """
+    small, large = np.int64(0), np.int64(-1)  # a literal 0 would be another numba type
     if rank == 0:
         make_root(growth)
+        weigh_features(bins, growth, rules, scale, small, np.int64(0))
     if not barrier_wait(team):
         return
-    small, large = np.int64(0), np.int64(-1)  # a literal 0 would be another numba type
     while True:
         find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, small, large)
         at, new = growth.state[NEXT], growth.state[LEAVES]
@@ -133,13 +135,15 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
             team, rank, growth.rows, growth.spare, column, goes_left, start, end, scratch.sums
         )
         barrier_wait(team)
+        left_is_small = n_left <= end - start - n_left
+        small, large = (at, new) if left_is_small else (new, at)
         if rank == 0:
             if is_listed:
                 clear_column(bins.sparse, f, column)
             split_leaf(at, new, n_left, bins, growth, rules, scale)
+            weigh_features(bins, growth, rules, scale, small, np.int64(0))
+            weigh_features(bins, growth, rules, scale, large, np.int64(1))
         barrier_wait(team)
-        left_is_small = n_left <= end - start - n_left
-        small, large = (at, new) if left_is_small else (new, at)
 
 
 @inner_kernel

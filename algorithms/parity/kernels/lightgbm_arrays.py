@@ -65,6 +65,7 @@ class Table(NamedTuple):
     most_freq_bin: np.ndarray  # int64 (n_features,): bin whose entry is the rest of the total
     has_missing: np.ndarray  # int64 (n_features,): 1 if the last bin is for missing values
     is_categorical: np.ndarray  # int64 (n_features,): 1 if bins are categories
+    weight: np.ndarray  # float64 (n_features,): factors of gains
 
 
 class Rules(NamedTuple):

@@ -95,6 +95,7 @@ def find_feature_split(table, f, k, rules, work):
             histogram, most_freq_bin, has_missing, g, h, n, shift, parent, rules, split
         )
     work.usable[k, f] = usable
+    gain *= table.weight[f]
     if gain > best["gain"]:
         split["gain"], split["feature"], split["is_set"] = gain, f, table.is_categorical[f]
         write_children(split, left_g, left_h, left_n, g, h, n, parent, reg_lambda, rules)

@@ -34,6 +34,7 @@ COMMANDS = {
     "parity": ("parity", "Compare the trees of two algorithms, node by node."),
     "compare": ("compare", "Compare two stored runs and print the changes."),
     "gate": ("gate", "Check a run against gates, or this tree against a revision."),
+    "bisect": ("bisect", "Find the commit that made an algorithm slower."),
     "history": ("history", "Draw losses and times over commits, with their steps."),
     "site": ("site", "Write all reports and the history as a static site."),
     "compile": ("compile", "Compile the kernels of the algorithms in advance."),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import webbrowser
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,8 +20,12 @@ from harness.cli.common import (
     results_option,
     say,
 )
+from harness.core.errors import StoreError
 from harness.core.units import parse_share
 from harness.plugins.registry import load_registry
+
+if TYPE_CHECKING:
+    from harness.analysis.alarms import Alarm
 
 
 @click.command("history")
@@ -43,6 +49,10 @@ from harness.plugins.registry import load_registry
         "one that matches a measure applies."
     ),
 )
+@path_option(
+    "--markdown", "Write the alarms as Markdown to FILE; without an alarm FILE is removed."
+)
+@click.option("--link", default="", metavar="URL", help="Address of the page, for --markdown.")
 @path_option("--output", "File of the page.  [default: history.html in the results]")
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @plugin_option
@@ -58,6 +68,8 @@ def command(**given: Any) -> int:
     from harness.analysis.alarms import find_alarms, parse_threshold
     from harness.history.commits import read_history
 
+    if set(given["link"]) & set("<> \n"):
+        raise click.UsageError("--link is the address of a page, without blanks")
     thresholds = [parse_threshold(text) for text in given["alarms"]]
     history = read_history(
         given["results"],
@@ -76,6 +88,8 @@ def command(**given: Any) -> int:
     sentences = [f"alarm: {alarm}" for alarm in alarms]
     path = given["output"] or given["results"] / "history.html"
     reporting.write_history(history.series, [*sentences, *history.notes], path)
+    if given["markdown"] is not None:
+        _write_alarms(alarms, given["link"], given["markdown"])
     if given["as_json"]:
         print_json({**history.to_json(), "alarms": sentences, "page": str(path)})
     else:
@@ -86,6 +100,19 @@ def command(**given: Any) -> int:
     if given["open_it"]:
         webbrowser.open(path.resolve().as_uri())
     return 1 if alarms else 0
+
+
+def _write_alarms(alarms: Sequence[Alarm], link: str, path: Path) -> None:
+    """Write a comment for a pull request; without alarms there is no file."""
+    from harness.history.messages import alarms_markdown
+
+    try:
+        if text := alarms_markdown(alarms, link):
+            path.write_text(text, encoding="utf-8")
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _print(history: Any) -> None:

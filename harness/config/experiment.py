@@ -235,6 +235,7 @@ def load_experiment(
         path = find_experiment(named)
         data, place = read_toml(path), str(path)
         data.setdefault("name", path.stem)
+        _anchor_files(data, path.parent)
     else:
         data, place = deepcopy(dict(named)), "the experiment"
         data.setdefault("name", "experiment")
@@ -250,6 +251,15 @@ def load_experiment(
     return parse_experiment(
         data, f"{place} with {', '.join(settings)} as requested" if settings else place
     )
+
+
+def _anchor_files(data: JSON, folder: Path) -> None:
+    """Make the paths of ``splits.files`` relative to the folder of the experiment's file."""
+    splits = data.get("splits")
+    files = splits.get("files") if isinstance(splits, dict) else None
+    if isinstance(files, dict):
+        for name, path in files.items():
+            files[name] = str(folder / path) if isinstance(path, str) else path
 
 
 def experiment_schema() -> JSON:

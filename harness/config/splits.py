@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 
@@ -15,6 +16,9 @@ class Splits(BaseModel):
     With ``training_sets`` the test rows are fixed instead, and that many training sets of each size
     in ``training_rows`` are drawn from the other rows. ``most_train_rows`` limits the training rows
     of a fold or holdout: a random sample of them is used.
+
+    ``files`` has the splits of OpenML tasks for some datasets, which are then used instead of
+    folds. Relative paths in an experiment's file are relative to its folder.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -25,6 +29,14 @@ class Splits(BaseModel):
     training_sets: int | None = Field(None, ge=2, le=1000)
     training_rows: list[Annotated[int, Field(ge=2)]] = []
     most_train_rows: int | None = Field(None, ge=2)
+    files: dict[str, str] = {}  # dataset → ARFF file with the splits of an OpenML task
+    sample: int | None = Field(None, ge=0)  # of a learning curve; None: the last one
+
+    @field_validator("files")
+    @classmethod
+    def _make_absolute(cls, files: dict[str, str]) -> dict[str, str]:
+        """Return absolute paths, because workers run in other folders."""
+        return {name: str(Path(path).absolute()) for name, path in files.items()}
 
     @model_validator(mode="after")
     def _check_training(self) -> Splits:
@@ -32,4 +44,6 @@ class Splits(BaseModel):
             raise ValueError("training_sets and training_rows are given together or not at all")
         if self.training_sets is not None and self.most_train_rows is not None:
             raise ValueError("training_rows says how many rows train: leave out most_train_rows")
+        if self.training_sets is not None and self.files:
+            raise ValueError("training_sets draws the splits itself: leave out files")
         return self

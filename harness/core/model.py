@@ -540,15 +540,24 @@ class Split:
         Share of test rows, of the schemes ``holdout`` and ``draw``.
     train_rows
         Number of training rows of ``draw``; of other schemes the maximum, 0 for all.
+    sample
+        Number of the sample of a learning curve, of ``openml``.
+    file
+        Path of the file of splits, of ``openml``.
+    digest
+        First 12 hex digits of the SHA-256 of that file.
     """
 
-    scheme: Literal["kfold", "holdout", "given", "draw", "ordered"] = "kfold"
+    scheme: Literal["kfold", "holdout", "given", "draw", "ordered", "openml"] = "kfold"
     folds: int = 5
     fold: int = 0
     repeat: int = 0
     seed: int = 0
     test_share: float = 0.25
     train_rows: int = 0
+    sample: int = 0
+    file: str = ""
+    digest: str = ""
 
     @property
     def label(self) -> str:
@@ -557,10 +566,12 @@ class Split:
         if self.scheme == "draw":
             return f"draw{self.folds}x{self.train_rows}-holdout{self.test_share:g}-{drawn}"
         sample = f"-n{self.train_rows}" if self.train_rows else ""
+        curve = f"-s{self.sample}" if self.sample else ""
         named = {
             "kfold": f"kfold{self.folds}-{drawn}-f{self.fold}",
             "holdout": f"holdout{self.test_share:g}-{drawn}",
-            "ordered": f"ordered{self.folds}-f{self.fold}",
+            "ordered": f"time{self.folds}-f{self.fold}",
+            "openml": f"openml-{self.digest}-r{self.repeat}-f{self.fold}{curve}",
         }.get(self.scheme, self.scheme)
         return named + sample
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError
 from harness.core.model import Dataset, Split, Table, Task
+from harness.data.task_splits import rows_of_split
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,6 +93,9 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
     """
     import numpy as np
 
+    if split.scheme == "openml":
+        train, test = rows_of_split(split, len(table.y))
+        return _sampled(split, train, None), test
     mask = np.zeros(len(table.y), bool)
     mask[_tested(split, table, task)] = True
     if mask.all() or not mask.any():
@@ -136,9 +140,11 @@ def drawn_apart(split: Split, pool: int) -> bool:
 
 
 def split_notes(split: Split, table: Table, task: Task) -> list[str]:
-    """Return notes on a split: classes too small to be in every fold."""
+    """Return notes on a split: small classes, or what a file of splits does not respect."""
     import numpy as np
 
+    if split.scheme == "openml":
+        return _notes_on_file(split, table)
     if not task.is_classification or split.scheme in ("given", "draw", "ordered"):
         return []
     need = split.folds if split.scheme == "kfold" else 2
@@ -152,6 +158,23 @@ def split_notes(split: Split, table: Table, task: Task) -> list[str]:
     return [
         f"{classes} with fewer than {need} rows, absent in a part of the split: {listed(small)}"
     ]
+
+
+def _notes_on_file(split: Split, table: Table) -> list[str]:
+    """Return notes on groups and times that a file of splits does not respect."""
+    import numpy as np
+
+    from harness.data.safe_names import count
+
+    train, test = rows_of_split(split, len(table.y))
+    notes = []
+    if table.group is not None and len(
+        cut := np.intersect1d(table.group[train], table.group[test])
+    ):
+        notes.append(f"splits.files divides {count(len(cut), 'group')} into training and test rows")
+    if table.order is not None and table.order[train].max() >= table.order[test].min():
+        notes.append("splits.files trains on rows that are not earlier than all test rows")
+    return notes
 
 
 def duplicates_across(table: Table, train: np.ndarray, test: np.ndarray) -> int:
@@ -212,14 +235,26 @@ def _order_of(table: Table) -> np.ndarray:
 
 
 def _later_block(split: Split, table: Table) -> np.ndarray:
-    """Return the test rows of a fold: a block of time; rows of equal time stay together."""
+    """Return the test rows of a fold: a block of time; rows of equal time stay together.
+
+    Blocks have about the same number of rows, and each has at least one time.
+    """
     import numpy as np
 
     order = _order_of(table)
-    # `order` counts the earlier rows of each row, so even cuts make blocks of about one size.
-    cuts = np.linspace(0, len(order), split.folds + 2)
-    low, high = cuts[split.fold + 1], cuts[split.fold + 2]
-    return np.flatnonzero((order >= low) & (order < high))
+    times = np.unique(order)  # number of earlier rows of each time
+    if len(times) <= split.folds:
+        raise DataError(
+            f"{split.folds} folds in order of time need {split.folds + 1} different times, but the "
+            f"column of time has {len(times)}; use fewer folds"
+        )
+    even = np.linspace(0, len(order), split.folds + 2)[1:-1]
+    block = np.arange(split.folds)
+    first = np.searchsorted(times, even)  # of the times of each block
+    first = np.maximum.accumulate(np.maximum(first, block + 1) - block) + block
+    first = np.minimum(first, len(times) - split.folds + block)
+    cuts = [*times[first], len(order)]
+    return np.flatnonzero((order >= cuts[split.fold]) & (order < cuts[split.fold + 1]))
 
 
 def _seed(split: Split) -> int:

@@ -27,17 +27,18 @@ def answer_lines(answer: Answer) -> list[str]:
 
 def answer_markdown(answer: Answer) -> str:
     """Return the answer as a comment for a pull request."""
-    title = f"### Gate against {_plain(answer.base)}: {WORDS[answer.state]}"
-    parts = [title, _plain(_sentence(answer))]
+    title = f"### Gate against {plain_markdown(answer.base)}: {WORDS[answer.state]}"
+    parts = [title, plain_markdown(_sentence(answer))]
     if answer.decisions:
         table = gates_of(answer).markdown().partition("\n\n")[2].strip()
         parts.append(table)
         parts.append(
             "Speed and memory are the base's over the head's: above 1, the head is better."
         )
-    parts += [f"_{_plain(note)}_" for note in answer.notes]
+    parts += [f"_{plain_markdown(note)}_" for note in answer.notes]
     if skipped := _grouped(answer.changes.skipped):
-        items = "\n".join(f"- {_plain(names)}: {_plain(why)}" for why, names in skipped)
+        lines = (f"- {plain_markdown(names)}: {plain_markdown(why)}" for why, names in skipped)
+        items = "\n".join(lines)
         summary = f"<summary>Not compared: {len(answer.changes.skipped)}</summary>"
         parts.append(f"<details>{summary}\n\n{items}\n\n</details>")
     return "\n\n".join(parts) + "\n"
@@ -74,6 +75,6 @@ def _grouped(skipped: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(why, ", ".join(names)) for why, names in by_reason.items()]
 
 
-def _plain(text: str) -> str:
-    """Escape Markdown and put the text on one line."""
+def plain_markdown(text: str) -> str:
+    """Return a text on one line, with the characters of Markdown escaped."""
     return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in text).split())

@@ -42,6 +42,15 @@ class Revision:
         return self.commit[:8]
 
 
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a range."""
+
+    id: str  # 40 hex digits
+    subject: str
+    is_merge: bool
+
+
 def find_revision(folder: Path, named: str) -> Revision:
     """Return a revision of the repository that a folder lies in.
 
@@ -99,6 +108,30 @@ def changed_files(revision: Revision, folder: Path) -> list[str]:
         revision.repository, "diff", "--name-only", revision.commit, "--", str(folder)
     )
     return error_text.splitlines()
+
+
+def commits_between(good: Revision, bad: Revision) -> list[Commit]:
+    """Return the commits after one revision up to another, the oldest first.
+
+    Of a merge only the first parent is followed, so a merged branch is one commit.
+
+    Raises
+    ------
+    ConfigError
+        If ``bad`` does not come after ``good`` on that line.
+    """
+    form = "--first-parent", "--no-show-signature", "--format=%H%x09%P%x09%s"
+    lines, _ = _git(good.repository, "log", *form, f"{good.commit}..{bad.commit}")
+    commits, parents = [], ""
+    for line in lines.splitlines():  # the newest first
+        commit, parents, subject = line.split("\t", 2)
+        commits.append(Commit(commit, subject, " " in parents))
+    if parents.partition(" ")[0] != good.commit:
+        raise ConfigError(
+            f"{bad.named} does not come after {good.named} on its line of first parents: name a "
+            f"commit that `git log --first-parent {bad.named}` lists, but not {bad.named} itself"
+        )
+    return commits[::-1]
 
 
 @contextmanager

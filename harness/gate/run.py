@@ -114,7 +114,7 @@ def compare_with_revision(request: GateRequest, registry: Registry, progress: Pr
     with checked_out(revision, progress.message) as tree:
         progress.message(f"base: {answer.base}; head: {answer.head}")
         try:
-            base = _base(request, registry, revision, tree, progress)
+            base = base_of(request.plugin_files, registry, revision, tree, progress)
         except BaseError as error:
             progress.message(str(error))
             decisions = unmeasured(f"*@{revision.short}", str(error))
@@ -149,12 +149,23 @@ def check_params(experiment: Experiment | None) -> None:
         )
 
 
-def _base(
-    request: GateRequest, registry: Registry, revision: Revision, tree: Path, progress: Progress
+def base_of(
+    plugin_files: Sequence[str],
+    registry: Registry,
+    revision: Revision,
+    tree: Path,
+    progress: Progress,
 ) -> Base:
+    """Return the base of a checked-out revision, for the plugins of the working tree.
+
+    Raises
+    ------
+    BaseError
+        If its environment cannot be made, or the harness does not start in it.
+    """
     repository = revision.repository
     roots = roots_of(registry, repository, tree, HARNESS_ROOT)
-    files = [in_tree(file, repository, tree) for file in request.plugin_files]
+    files = [in_tree(file, repository, tree) for file in plugin_files]
     there = [file for file in files if Path(file).is_file()]
     return make_base(tree, repository, roots, there, revision.short, progress.message)
 

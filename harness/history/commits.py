@@ -19,7 +19,7 @@ from typing import Any
 
 from harness.analysis.series import THRESHOLD, NoAsvError, Point, Series, by_commit, find_steps
 from harness.analysis.trends import RunPoint, course
-from harness.core.errors import DataError
+from harness.core.errors import ConfigError, DataError
 from harness.core.model import JSON
 from harness.plugins.registry import Registry
 from harness.store import Store
@@ -86,6 +86,37 @@ def read_history(
     if alone:
         notes.append(f"measured at one commit only, and so without a history: {alone}")
     return History(sorted(chosen, key=lambda s: (s.algorithm, s.dataset, s.measure)), notes)
+
+
+def last_slowdown(history: History, measure: str = "*") -> tuple[Series, str, str]:
+    """Return the series of times with an upward step, and the commits before and after its last.
+
+    Parameters
+    ----------
+    measure
+        Glob of the measures to consider.
+
+    Raises
+    ------
+    ConfigError
+        If no series has such a step, several have one, or the step is at no commit.
+    """
+    found = [
+        (series, step)
+        for series in history.series
+        if series.unit == "seconds" and fnmatchcase(series.measure, measure)
+        for step in [step for step in series.steps if step.after > step.before][-1:]
+    ]
+    if not found:
+        raise ConfigError("no time in the history has an upward step: name the two commits")
+    if len(found) > 1:
+        names = "; ".join(f"{series.name} ({series.source})" for series, _ in found[:5])
+        raise ConfigError(f"several series have a step; choose by -a, -d or --measure: {names}")
+    series, step = found[0]
+    good, bad = (series.points[index].commit for index in (step.index - 1, step.index))
+    if "+" in f"{good}{bad}":
+        raise ConfigError(f"{series.name}: the step is between {good} and {bad}, not two commits")
+    return series, good, bad
 
 
 # ------------------------------------------------------------------ the store

@@ -15,7 +15,7 @@ from harness.config.search_space import tuned_params
 from harness.core import ids
 from harness.core.class_weights import BALANCED, is_balanced
 from harness.core.errors import ConfigError, HarnessError, PluginError, together, unknown
-from harness.core.model import JSON, Algorithm, Dataset, Failure, Outcome, Status, Trial
+from harness.core.model import JSON, Algorithm, Dataset, Failure, Outcome, Status, Task, Trial
 from harness.data import preparation, resolve
 from harness.plugins.estimators import check_params, check_tasks
 from harness.plugins.registry import ESTIMATORS, Entry, Registry
@@ -293,6 +293,29 @@ def check_track_datasets(tracks: Mapping[Track, list[str]], datasets: Iterable[D
     for glob in itertools.chain.from_iterable(tracks.values()):
         if not any(fnmatchcase(name, glob) for name in names):
             raise ConfigError(unknown("dataset of a track", glob, names))
+
+
+def names_in_files(dataset: Dataset) -> list[str]:
+    """Return the names of a dataset in ``splits.files``: a user's file also without its digest."""
+    own = [dataset.name.rpartition("-")[0]] if dataset.file is not None else []
+    return [dataset.name, *own]
+
+
+def check_files_of_splits(
+    files: Mapping[str, str], datasets: Iterable[Dataset], registry: Registry
+) -> None:
+    """Raise ConfigError for files of splits that cannot be used.
+
+    They may be for registered datasets that this run leaves out (``-d``), but not for rankings,
+    whose queries they would separate.
+    """
+    tasks = {name: dataset.task for dataset in datasets for name in names_in_files(dataset)}
+    known = {*tasks, *registry.names("dataset")}
+    for name in files:
+        if known.isdisjoint({name, name.partition(":")[0]}):
+            raise ConfigError(unknown("dataset of splits.files", name, known, "check its name"))
+        if tasks.get(name) is Task.RANKING:
+            raise ConfigError(f"{name} is a ranking: splits.files would separate its queries")
 
 
 def finder(variants: Iterable[Variant], registry: Registry) -> Callable[[str], Algorithm]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.config.experiment import SEARCHED, Choice, Experiment
@@ -26,6 +26,7 @@ from harness.core.model import (
 )
 from harness.data import default_splits, drawn_splits, preparation
 from harness.data.mirror import check_mirror
+from harness.data.task_splits import task_splits
 from harness.planning.candidates import (
     Pair,
     Variant,
@@ -33,6 +34,7 @@ from harness.planning.candidates import (
     check_capacity,
     check_class_weight,
     check_estimators,
+    check_files_of_splits,
     check_metric,
     check_track_datasets,
     choose_datasets,
@@ -41,6 +43,7 @@ from harness.planning.candidates import (
     duel_pairs,
     finder,
     grid,
+    names_in_files,
     on_dataset,
     outcomes_without_run,
     preparations,
@@ -102,6 +105,7 @@ def make_plan(
     )
     check_estimators(variants, datasets)
     check_track_datasets(experiment.track_datasets, datasets)
+    check_files_of_splits(experiment.splits.files, [*datasets, *duel_datasets], registry)
     pairs = choose_pairs(experiment.verdicts.pairs, variants, registry)
     compared = choose_pairs(experiment.parity.pairs, variants, registry)
     prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]
@@ -213,6 +217,10 @@ class Planner:
             rows = dict.fromkeys(settings.training_rows)
             return drawn_splits(dataset, settings.training_sets, list(rows), settings.seed)
         most = settings.most_train_rows
+        paths = [settings.files.get(name) for name in names_in_files(dataset)]
+        if path := next(filter(None, paths), None):
+            made = task_splits(path, dataset.name, dataset.rows, settings.sample)
+            return [replace(split, train_rows=most or 0) for split in made]
         return default_splits(dataset, settings.folds, settings.repeats, settings.seed, most)
 
     def _ingredients(self, variant: Variant, dataset: Dataset) -> JSON:

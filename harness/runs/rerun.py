@@ -29,6 +29,7 @@ COMMANDS = {  # commands that rerun what is not a run
     "parity": "`harness parity --again RUN`",
     "gate": "`harness gate --against REV`",
     "serving": "`harness serving` with the same options",
+    "bisect": "`harness bisect` with the same options",
 }
 
 
@@ -152,8 +153,8 @@ def duel_again(
         if not named:
             raise ConfigError(f"the run that planned duel {ids[0]} was removed")
         run, duel = store.run(named[-1]), stored[-1][0].duel
-    if command_of(run) == "gate":
-        raise ConfigError(f"duel {ids[0]} is of a gate: {COMMANDS['gate']} times it again")
+    if (command := command_of(run)) in ("gate", "bisect"):
+        raise ConfigError(f"duel {ids[0]} is of two commits: {COMMANDS[command]} times it again")
     files = _files(run, plugins)
     registry = load_registry(files)
     only = Selection(duels=(duel_cells(duel),))

@@ -11,6 +11,7 @@ from harness.analysis.run_command import command_of
 from reports.text.format import plain
 
 LONGEST = 300  # characters of one word
+OF_COMMITS = ("gate", "bisect")  # commands whose measurements need other working trees
 
 
 def command(run: Mapping[str, Any], *words: str) -> str:
@@ -30,7 +31,7 @@ def run_again(
 ) -> str:
     """Return the command that repeats a run, or its part with these names."""
     kind, tables = command_of(run), _options("-d", datasets)
-    if not run.get("id") or kind == "gate":
+    if not run.get("id") or kind in OF_COMMITS:
         return ""
     if kind == "serving":
         return serving_again(run)
@@ -69,7 +70,7 @@ def cell_again(run: Mapping[str, Any], trial: str) -> str:
 
 def duels_again(run: Mapping[str, Any], ids: Iterable[str]) -> str:
     """Return the commands that repeat duels, one a line."""
-    if command_of(run) == "gate":
+    if command_of(run) in OF_COMMITS:
         return ""
     return "\n".join(command(run, "duel", "--again", id_, "--fresh") for id_ in dict.fromkeys(ids))
 

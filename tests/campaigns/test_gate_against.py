@@ -17,14 +17,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from duel_kit import EVERY_REAL, fork_server
+from duel_kit import EVERY_REAL, fork_server, with_workers_of
 from scratch_project import clone_with, git, new_project, plant
 
 import harness
 from harness.config.experiment import load_experiment
 from harness.core.progress import Progress
 from harness.gate.run import GateRequest, compare_with_revision
-from harness.measurement import duel as duelling
 from harness.plugins.registry import load_registry
 
 ROOT = Path(harness.__file__).resolve().parents[1]
@@ -126,15 +125,6 @@ def test_unchanged_branch_never_fails(project, tmp_path, monkeypatch):
             assert len(answer.decisions) == 5
             assert not [d for d in answer.decisions if d.state == "fail"]
     print(f"unchanged: {dict(states)} of {GATES}")  # noqa: T201 - the figure of the campaign
-
-
-def with_workers_of(fork):
-    """Return a function that runs a duel with forked workers, or with those of the supervisor."""
-
-    def run(duel, open_session, **fields):
-        return duelling.run_duel(duel, fork or open_session, **fields)
-
-    return run
 
 
 def log_gate(answer, seconds, *, real):

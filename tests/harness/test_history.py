@@ -6,13 +6,14 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import click
 import numpy as np
 import pytest
 from scratch_project import git, new_project
 
 from harness.analysis.series import NoAsvError, Point, Step, by_commit, find_steps
 from harness.cli import harness as command_line
-from harness.core.errors import DataError
+from harness.core.errors import DataError, StoreError
 from harness.core.model import Outcome, Sample, Split, Status, Task, Trial
 from harness.core.outcome_files import write_arrays
 from harness.history.asv_export import export_asv
@@ -94,6 +95,28 @@ def test_alarm_of_the_newest_value_gives_exit_code_1(place, tmp_path, capsys):
     (sentence,) = json.loads(out)["alarms"]
     assert "stepping<i>" in sentence
     assert "is above" in (tmp_path / "page.html").read_text()
+
+
+def test_alarms_are_written_as_a_comment_and_removed_without_one(place, tmp_path, capsys):
+    file, link = tmp_path / "alarm.md", "https://example.org/runs/history.html"
+    to = ("--results", str(place / "results"), "--output", str(tmp_path / "page.html"))
+    more = (*to, "--markdown", str(file), "--link", link)
+    assert run(capsys, "history", "--alarm", "fit=t-test:0.999", *more)[0] == 1
+    text = file.read_text()
+    assert text.startswith("### History: 1 alarm\n")
+    (row,) = [line for line in text.splitlines() if "stepping" in line]
+    assert "stepping\\<i\\>" in row
+    newest, limit, share = (row.split(" | ")[n].split()[0] for n in (1, 3, 4))
+    assert 100 * float(newest) / float(limit) == pytest.approx(int(share[:-1]), rel=0.01)
+    assert int(share[:-1]) > 100
+    assert f"[The figures](<{link}>)" in text
+    assert run(capsys, "history", "-a", "steady", "--alarm", "fit=t-test:0.999", *more)[0] == 0
+    assert not file.exists()
+    with pytest.raises(click.UsageError, match="without blanks"):
+        run(capsys, "history", "--link", "a b")
+    missing = ("--markdown", str(tmp_path / "no" / "alarm.md"))
+    with pytest.raises(StoreError, match=r"alarm\.md cannot be written: No such file"):
+        run(capsys, "history", "--alarm", "fit=percentage", *to, *missing)
 
 
 def test_history_of_one_item_can_be_selected(place, registry):

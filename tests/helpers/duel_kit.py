@@ -122,6 +122,15 @@ def duel_runner(folder):
         yield run
 
 
+def with_workers_of(fork):
+    """Return a function that runs a duel with forked workers, or with those of the supervisor."""
+
+    def run(duel, open_session, **fields):
+        return run_duel(duel, fork or open_session, **fields)
+
+    return run
+
+
 class ForkedSession:
     """A session with a worker that is forked instead of started, for `duel_side.Worker`."""
 

@@ -252,3 +252,35 @@ def test_row_hashes_do_not_depend_on_chunk_size(monkeypatch):
     for cells in (1, 500):
         monkeypatch.setattr(splits, "_CELLS", cells)
         np.testing.assert_array_equal(splits.row_hashes(X), whole)
+
+
+@given(
+    times=st.lists(st.integers(0, 12), min_size=4, max_size=60),
+    folds=st.integers(2, 6),
+)
+@settings(max_examples=200)
+def test_blocks_of_time_keep_equal_times_together(times, folds):
+    times = np.array(times)
+    order = np.searchsorted(np.sort(times), times)
+    table = Table(pd.DataFrame({"a": times}), times + 0.5, order=order)
+    blocks = [Split("ordered", folds, fold) for fold in range(folds)]
+    if len(np.unique(times)) <= folds:
+        with pytest.raises(DataError, match=f"need {folds + 1} different times"):
+            split_rows(blocks[0], table, Task.REGRESSION)
+        return
+    tested = []
+    for block in blocks:
+        train, test = split_rows(block, table, Task.REGRESSION)
+        assert times[train].max() < times[test].min()
+        assert sorted(train) == np.flatnonzero(times < times[test].min()).tolist()
+        tested += test.tolist()
+    assert len(set(tested)) == len(tested)
+    assert set(times[tested]) == set(times[times >= times[tested].min()])
+
+
+def test_blocks_of_different_times_have_equal_sizes():
+    table = Table(pd.DataFrame({"a": np.zeros(60)}), np.zeros(60), order=np.arange(60))
+    tested = [split_rows(Split("ordered", 5, f), table, Task.REGRESSION)[1] for f in range(5)]
+    assert [rows.tolist() for rows in tested] == [
+        list(range(start, start + 10)) for start in range(10, 60, 10)
+    ]

@@ -1,0 +1,57 @@
+"""Binary search for the first commit with a changed level; commits may be impossible to judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """Commits that may be the first changed one, by index: after ``good`` up to ``changed``."""
+
+    good: int  # −1: the commit before the first one
+    changed: int
+
+    @property
+    def is_one(self) -> bool:
+        """Return whether a single commit remains."""
+        return self.changed - self.good == 1
+
+    @property
+    def steps(self) -> int:
+        """Return the number of measurements that are still needed if each one is decided."""
+        return math.ceil(math.log2(self.changed - self.good))
+
+
+def find_first_changed(
+    n_commits: int, is_changed: Callable[[int, Remaining], bool | None]
+) -> Remaining:
+    """Return the commits that remain when every one between them was tried.
+
+    Parameters
+    ----------
+    n_commits
+        Number of commits after the good one, the oldest first; the last one is changed.
+    is_changed
+        Function from the index of a commit, and what remains before it is measured, to True, False,
+        or None if it cannot be decided. Each commit is tried at most once, the one nearest to the
+        middle first.
+    """
+    remaining, undecided = Remaining(-1, n_commits - 1), set[int]()
+    while True:
+        good, changed = remaining.good, remaining.changed
+        untried = [i for i in range(good + 1, changed) if i not in undecided]
+        if not untried:
+            return remaining
+        middle = _nearest(untried, (good + changed) / 2)
+        state = is_changed(middle, remaining)
+        if state is None:
+            undecided.add(middle)
+        else:
+            remaining = Remaining(good, middle) if state else Remaining(middle, changed)
+
+
+def _nearest(numbers: Sequence[int], center: float) -> int:
+    return min(numbers, key=lambda number: abs(number - center))

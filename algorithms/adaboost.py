@@ -312,7 +312,7 @@ def register_algorithms(register):
             space=search_spaces.ADABOOST,
             variants=variants.ENSEMBLE,
             reference="sklearn.adaboost",
-            rungs={"default": "L0", "scikit-learn": "L3"},
+            parity_levels={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1006/jcss.1997.1504",
             summary="SAMME and R2 on our trees, columns sorted once for all rounds",

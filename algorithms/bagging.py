@@ -242,7 +242,7 @@ def register_algorithms(register):
             space=search_spaces.BAGGING,
             variants=variants.ENSEMBLE,
             reference="sklearn.bagging",
-            rungs={"default": "L0", "scikit-learn": "L3"},
+            parity_levels={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1007/BF00058655",
             summary="bagged CART, trees grown in parallel on columns that are sorted once",

@@ -342,7 +342,7 @@ def register_algorithms(register):
             space=search_spaces.TREE,
             variants=variants.TREE,
             reference="sklearn.decision_tree",
-            rungs={"default": "L0", "scikit-learn": "L3"},
+            parity_levels={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1201/9781315139470",
             summary="CART on columns that are sorted once",

@@ -348,7 +348,7 @@ def register_algorithms(register):
             space=search_spaces.GRADIENT_BOOSTING,
             variants=variants.GRADIENT_BOOSTING,
             reference="sklearn.gradient_boosting",
-            rungs={"default": "L0", "scikit-learn": "L3"},
+            parity_levels={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1214/aos/1013203451",
             summary="exact gradient boosting, level by level, on columns sorted once",

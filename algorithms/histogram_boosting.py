@@ -415,7 +415,7 @@ def register_algorithms(register):
             space=search_spaces.HISTOGRAM_BOOSTING,
             variants=variants.HISTOGRAM_BOOSTING,
             reference="lightgbm.gbdt",
-            rungs={"default": "L0", "lightgbm": "L3", "scikit-learn": "L3"},
+            parity_levels={"default": "L0", "lightgbm": "L3", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html",
             summary="leaf-wise boosting on histograms of exact integer sums",

@@ -375,7 +375,7 @@ def register_algorithms(register):
             space=search_spaces.NEWTON_BOOSTING,
             variants=variants.NEWTON_BOOSTING,
             reference="xgboost.hist",
-            rungs={"default": "L0", "xgboost": "L3"},
+            parity_levels={"default": "L0", "xgboost": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1145/2939672.2939785",
             summary="second-order boosting with exact, approximate or histogram splits",

@@ -380,7 +380,7 @@ def register_algorithms(register):
             space=search_spaces.FOREST,
             variants=variants.ENSEMBLE,
             reference="sklearn.random_forest",
-            rungs={"default": "L0", "scikit-learn": "L3"},
+            parity_levels={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1023/A:1010933404324",
             summary="random forest, trees grown in parallel",

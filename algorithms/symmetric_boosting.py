@@ -308,7 +308,7 @@ def register_algorithms(register):
             space=search_spaces.SYMMETRIC_BOOSTING,
             variants=variants.SYMMETRIC_BOOSTING,
             reference="catboost.plain",
-            rungs={"default": "L0"},  # without parity the random numbers are our own
+            parity_levels={"default": "L0"},  # without parity the random numbers are our own
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://arxiv.org/abs/1706.09516",
             summary="boosting of symmetric trees, ordered target statistics of categories",

@@ -58,7 +58,7 @@ RIVALS = {  # family → name of a rival → module, name of its estimators with
 }
 CLOCKS = "wall", "cpu"
 SEED = 0
-MOST_SHARE = 3.0  # no repetition begins if less than so many times the last one's time is left
+MAX_SHARE = 3.0  # no repetition begins if less than so many times the last one's time is left
 SINGLE_ROWS = 50  # rows that are predicted one by one
 NUMERIC = "RandomForest", "GradientBoosting"  # families that train on numbers without gaps
 
@@ -294,7 +294,7 @@ def repetitions(fitters, kinds, call, count, clock):
             asked = OURS if kind == OLD else kind
             pairs[kind] = fitter.ask(clock.left(), call=call, kind=asked)
         yield pairs
-        if clock.left() < MOST_SHARE * (before - clock.left()):
+        if clock.left() < MAX_SHARE * (before - clock.left()):
             return
 
 

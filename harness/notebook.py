@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from harness.analysis.parity_level import MEANING
 from harness.analysis.run_view import Accuracy, Parity, Speed
+from harness.core.parity_level import MEANING
 from harness.core.units import show_duration
 
 Rows = list[list[str]]
-MOST_ROWS = 60  # rows of a table; the report has all
+MAX_ROWS = 60  # rows of a table; the report has all
 LONGEST = 300  # characters of a cell
 _LINE = "1px solid rgba(128,128,128,0.4)"
 _CELL = f"padding:0.2em 0.7em;text-align:left;border-bottom:{_LINE}"
@@ -33,8 +33,8 @@ def table(header: Sequence[str], rows: Rows) -> str:
     if not rows:
         return ""
     style = "border-collapse:collapse;margin:0.5em 0;font-variant-numeric:tabular-nums"
-    body = "".join(_row("td", row) for row in rows[:MOST_ROWS])
-    more = [f"{len(rows) - MOST_ROWS} more rows: see report()"] if len(rows) > MOST_ROWS else []
+    body = "".join(_row("td", row) for row in rows[:MAX_ROWS])
+    more = [f"{len(rows) - MAX_ROWS} more rows: see report()"] if len(rows) > MAX_ROWS else []
     return f'<table style="{style}">{_row("th", header)}{body}</table>{lines(more)}'
 
 
@@ -87,9 +87,9 @@ def parity_rows(found: Iterable[Parity]) -> tuple[Sequence[str], Rows]:
     for p in found:
         differences = p.comparison.differences if p.comparison else ()
         why = differences[0].sentence if differences else p.reason
-        rung = p.rung or "none"
         names = [p.algorithm, p.reference, p.dataset]
-        rows.append([*names, rung, MEANING[p.rung], p.claimed or "–", p.verdict or "–", why])
+        level = [p.parity_level or "none", MEANING[p.parity_level]]
+        rows.append([*names, *level, p.claimed or "–", p.verdict or "–", why])
     return header, rows
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import notebook, reporting
-from harness.analysis.parity_level import MEANING, reaches
 from harness.analysis.recommendation import Answer, answer_text, answers_of
 from harness.analysis.run_view import Accuracy, Parity, RunView, Speed
 from harness.config.experiment import Experiment
 from harness.core.model import JSON, DuelOutcome, Failure, Status
+from harness.core.parity_level import MEANING, reaches
+from harness.core.renamed import renamed_arguments
 from harness.plugins.registry import Registry
 from harness.runs.execute import Tally
 
@@ -146,9 +147,10 @@ class ParityResult(StoredResult):
         """Parity level of each dataset, and differences of the trees."""
         return self.view.parity
 
-    def reaches(self, rung: str) -> bool:
+    @renamed_arguments(rung="parity_level")
+    def reaches(self, parity_level: str) -> bool:
         """Return whether every dataset reaches a parity level: L0, L1, L2 or L3."""
-        return all(reaches(parity.rung, rung.upper()) for parity in self.verdicts)
+        return all(reaches(parity.parity_level, parity_level.upper()) for parity in self.verdicts)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each dataset: level, its meaning, and the first difference."""
@@ -186,8 +188,8 @@ def _parity_row(parity: Parity) -> JSON:
         "algorithm": parity.algorithm,
         "reference": parity.reference,
         "dataset": parity.dataset,
-        "rung": parity.rung,
-        "meaning": MEANING[parity.rung],
+        "parity_level": parity.parity_level,
+        "meaning": MEANING[parity.parity_level],
         "claimed": parity.claimed,
         "accuracy": parity.verdict,
         "splits": len(parity.splits),

@@ -94,7 +94,7 @@ def every_case(plugin: str | Registry, kinds: Collection[str] = KINDS) -> Iterat
         for name in registry.names(kind):
             for check, subject in cases(registry, name, kind):
                 yield Case(_id(check, subject), check.name, _trial(check, subject))
-            for mode in registry.algorithm(name).rungs if kind == "algorithm" else ():
+            for mode in registry.algorithm(name).parity_levels if kind == "algorithm" else ():
                 test_name = f"{name}-{mode}-{CHECK.replace(' ', '_')}"
                 yield Case(test_name, CHECK, _claim(registry, name, mode))
 

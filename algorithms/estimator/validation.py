@@ -19,11 +19,6 @@ def check_array(X, *given, **options):
     return validation.check_array(with_sound_indices(X), *given, **options)
 
 
-def check_X_y(X, *given, **options):  # noqa: N802 - scikit-learn's name
-    """Return the result of scikit-learn's function after a check of sparse indices."""
-    return validation.check_X_y(with_sound_indices(X), *given, **options)
-
-
 def with_sound_indices(X):
     """Return X; raise ValueError if it is sparse and its indices do not match its shape."""
     if sparse.issparse(X):

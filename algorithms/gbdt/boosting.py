@@ -42,7 +42,6 @@ from algorithms.gbdt.sampling import (
 )
 from algorithms.runtime.threads import ALONE
 
-NOTHING = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)
 LEAST_STEP = 2.0 ** (-126 - MEAN_BITS)  # below it most gradients are subnormal in float32
 ANY_STEP = 1.0  # the step if all gradients are 0

@@ -48,11 +48,6 @@ NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 
 
-def plain_limits(total_weight):
-    """Return `Limits` without any restriction on the tree."""
-    return level_arrays.Limits(2, 1, 0.0, 0.0, float(total_weight), 0.0)
-
-
 @dataclass(frozen=True)
 class Grown:
     """A tree, and the leaf of each row.

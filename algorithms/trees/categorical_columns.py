@@ -1,6 +1,6 @@
 """Encoding of categorical columns: the code of a value is its index among the known categories.
 
-A missing value stays NaN. A category that did not occur in training becomes `UNSEEN`.
+A missing value stays NaN. A category that did not occur in training becomes -1.
 """
 
 from numbers import Integral
@@ -12,7 +12,6 @@ from sklearn.utils._param_validation import StrOptions
 from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.frames import as_pandas, is_polars
 
-UNSEEN = -1.0  # the result of `Index.get_indexer`
 MOST_CODES = 1 << 24  # float32 is exact for integers up to here
 CATEGORICAL = ["array-like", StrOptions({"from_dtype"}), None]  # valid values of the parameter
 
@@ -113,7 +112,7 @@ def known_categories(column):
 
 
 def encode(column, categories):
-    """Return the codes of a column, float64: NaN if missing, `UNSEEN` if unknown."""
+    """Return the codes of a column, float64: NaN if missing, -1 if unknown."""
     values = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
     codes = categories.get_indexer(values).astype(np.float64)
     codes[column.isna().to_numpy()] = np.nan

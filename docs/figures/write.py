@@ -82,7 +82,7 @@ def parity_row(one: Parity) -> list[str]:
     mode = one.params[0].get("parity") or "default"
     differences = one.comparison.differences if one.comparison else ()
     where = differences[0].sentence if differences else one.reason
-    return [mode, one.reference, one.dataset, one.rung or "none", where]
+    return [mode, one.reference, one.dataset, one.parity_level or "none", where]
 
 
 def of_run(seen: RunView) -> str:

@@ -106,29 +106,13 @@ def nemenyi_distance(k: int, datasets: int) -> float:
 
     q·√(k(k + 1)/(6N)), q the studentised range quantile over √2 (Nemenyi 1963; Demsar 2006,
     section 3.2.2). It serves for the usual diagram; verdicts on pairs come from
-    :func:`pair_tests`, which do not depend on a third algorithm (Benavoli, Corani & Mangili 2016).
+    :func:`compare_differences` and do not depend on a third algorithm (Benavoli, Corani and
+    Mangili 2016).
     """
     from scipy.stats import studentized_range
 
     q = float(studentized_range.ppf(0.95, k, np.inf)) / math.sqrt(2)
     return q * math.sqrt(k * (k + 1) / (6 * datasets))
-
-
-def pair_tests(
-    losses: Mapping[str, ArrayLike], pairs: Sequence[tuple[str, str]], level: float = 0.95
-) -> tuple[PairTest, ...]:
-    """Return the signed-rank test of each declared pair, with Holm's adjustment over them.
-
-    Parameters
-    ----------
-    losses
-        Name → (N,) losses on the same datasets in the same order.
-    pairs
-        Pairs of names, the algorithm in question first. Declare them beforehand: each costs power.
-    """
-    return compare_differences(
-        {(a, b): finite(losses[b]) - finite(losses[a]) for a, b in pairs}, level
-    )
 
 
 def compare_differences(

@@ -32,7 +32,7 @@ from harness.core.units import parse_share
 RECENT = 3  # a step counts as new if it begins at one of so many newest values
 # limit of each model, and the number of earlier values that it needs
 DEFAULTS = {"percentage": 0.1, "t-test": 0.99, "log-normal": 0.99, "iqr": 1.5, "change-point": 0.05}
-FEWEST = {"percentage": 1, "t-test": 3, "log-normal": 3, "iqr": 4, "change-point": 2}
+MIN_EARLIER = {"percentage": 1, "t-test": 3, "log-normal": 3, "iqr": 4, "change-point": 2}
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def find_alarms(series: Sequence[Series], thresholds: Sequence[Threshold]) -> li
 def boundary_of(points: Sequence[Point], threshold: Threshold) -> float:
     """Return the boundary of the newest value; infinity if the earlier values do not give one."""
     earlier = np.array([point.value for point in points[:-1]])
-    if len(earlier) < FEWEST[threshold.model]:
+    if len(earlier) < MIN_EARLIER[threshold.model]:
         return math.inf
     if threshold.model == "change-point":
         return _before_new_step(points, threshold.limit)

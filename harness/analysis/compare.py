@@ -14,7 +14,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.build_view import cells_of, speeds
-from harness.analysis.compare_duels import RatioChange, RungChange, ratio_changes, rung_changes
+from harness.analysis.compare_duels import (
+    ParityLevelChange,
+    RatioChange,
+    parity_level_changes,
+    ratio_changes,
+)
 from harness.analysis.pairs import Best, Losses, evidence_of
 from harness.analysis.run_view import Accuracy, Cell, Speed
 from harness.analysis.scores import Scorer
@@ -68,7 +73,7 @@ class RunComparison:
     seconds: tuple[Seconds, ...]
     turns: tuple[OutcomeChange, ...]
     ratios: tuple[RatioChange, ...] = ()  # of the duels in both runs
-    rungs: tuple[RungChange, ...] = ()  # of the tree comparisons in both runs
+    parity_levels: tuple[ParityLevelChange, ...] = ()  # of the tree comparisons in both runs
 
 
 def compare_runs(
@@ -114,7 +119,7 @@ def compare_runs(
         seconds=tuple(row for a, b in pairs for row in _seconds(a, b)),
         turns=tuple(_turns(by_cell[0], by_cell[1], same)),
         ratios=ratio_changes(*(_ratios(store, run["id"]) for run in runs)),
-        rungs=rung_changes(*(parities_of(store, run, scorer) for run in runs)),
+        parity_levels=parity_level_changes(*(parities_of(store, run, scorer) for run in runs)),
     )
 
 

@@ -33,7 +33,7 @@ class RatioChange:
 
 
 @dataclass(frozen=True)
-class RungChange:
+class ParityLevelChange:
     """The parity level of a pair on a dataset in both runs; "" if no level is reached."""
 
     algorithm: str
@@ -65,17 +65,19 @@ def _by_subject(speeds: Iterable[Speed]) -> Mapping[tuple[str, ...], Speed]:
     }
 
 
-def rung_changes(old: Iterable[Parity], new: Iterable[Parity]) -> tuple[RungChange, ...]:
+def parity_level_changes(
+    old: Iterable[Parity], new: Iterable[Parity]
+) -> tuple[ParityLevelChange, ...]:
     """Return the parity levels of every pair and dataset that both runs compared."""
     before = {_place(parity): parity for parity in old}
     return tuple(
-        RungChange(
+        ParityLevelChange(
             parity.algorithm,
             parity.reference,
             parity.dataset,
             str(parity.params[0].get("parity") or ""),
-            before[place].rung,
-            parity.rung,
+            before[place].parity_level,
+            parity.parity_level,
         )
         for parity in new
         if (place := _place(parity)) in before

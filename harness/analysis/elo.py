@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.analysis.run_view import Interval
 
-FEWEST = 16  # datasets
+MIN_DATASETS = 16  # datasets
 MEAN = 1000.0  # mean rating
 SAMPLES = 300  # of the bootstrap
 PRIOR = 0.5  # half a tie between every two, so that an algorithm with wins only has a rating

@@ -20,7 +20,7 @@ Ours = tuple[str, str, str]  # algorithm, params, dataset
 Rival = tuple[str, str]  # name, params
 OURS: Rival = ("", "")
 PARTS = ("native", "fit")  # of `train`
-LEAST_SHARE = 0.01  # of training; a shorter native phase only inspects arrays and bins nothing
+MIN_SHARE = 0.01  # of training; a shorter native phase only inspects arrays and bins nothing
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _part(whole: Fastest, trained: Speed, phase: str, speeds: Iterable[Speed]) -
     if phase not in parts or native is None:
         return []
     shares = (a / b for a, b in zip(native.seconds, trained.seconds, strict=True))
-    if min(shares) < LEAST_SHARE:
+    if min(shares) < MIN_SHARE:
         return []
     part = parts[phase]
     return [replace(whole, phase=phase, ratio=part.ratio, seconds=part.seconds)]

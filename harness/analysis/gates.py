@@ -9,7 +9,7 @@ it. Otherwise, or if nothing was measured, it is *undecided*.
 - ``speed``, ``memory``: the reference's time or memory over ours is at least ``limit``. Only
   launches count as units, and the ratio must be beyond the limit by more than the noise floor. If
   our side ended the duel it fails; if the reference ended it, it is undecided.
-- ``rung``: the parity level is ``limit`` or higher.
+- ``parity_level``: the parity level is ``limit`` or higher.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from harness.analysis.run_view import Accuracy, Interval, Parity, RunView, Speed
-from harness.config.experiment import RUNGS, Gate
+from harness.config.experiment import Gate
 from harness.core.model import DuelOutcome, Status
+from harness.core.parity_level import reaches
 
 State = Literal["pass", "fail", "undecided"]
 
@@ -53,11 +54,16 @@ def decide_gates(gates: Iterable[Gate], view: RunView) -> list[Decision]:
     A gate that matches nothing in the run gives one undecided decision, so that a misspelt name
     never passes.
     """
-    decide = {"accuracy": _accuracy, "speed": _speed, "memory": _memory, "rung": _rung}
+    decide = {
+        "accuracy": _accuracy,
+        "speed": _speed,
+        "memory": _memory,
+        "parity_level": _parity_level,
+    }
     return [
         decision
         for gate in gates
-        for decision in list(decide[gate.kind](gate, view)) or [_nothing(gate)]
+        for decision in list(decide[gate.kind](gate, view)) or [_no_match(gate)]
     ]
 
 
@@ -75,11 +81,12 @@ def state_of(decisions: Iterable[Decision]) -> State:
 def _accuracy(gate: Gate, view: RunView) -> Iterator[Decision]:
     for verdict in view.accuracy:
         on_track = gate.track in (None, verdict.track)
-        if on_track and (verdict.dataset == "") is gate.pooled and _about(gate, verdict):
-            declared = verdict.margin / verdict.gap if verdict.gap > 0 else 0.0
+        if on_track and (verdict.dataset == "") is gate.pooled and _applies_to(gate, verdict):
+            has_gap = verdict.gap > 0
+            declared = verdict.margin / verdict.gap if has_gap else 0.0
             limit = declared if gate.limit is None else float(gate.limit)
             state, reason = _decide_accuracy(verdict, limit)
-            measured = _shared(verdict.difference, verdict.gap) if verdict.gap > 0 else None
+            measured = _as_share_of_gap(verdict.difference, verdict.gap) if has_gap else None
             text = "; ".join(filter(None, [verdict.track and f"{verdict.track} track", reason]))
             yield _decision(gate, verdict, state, text, -limit, measured)
 
@@ -112,23 +119,22 @@ def _unreadable(verdict: Accuracy) -> str:
 
 
 def _speed(gate: Gate, view: RunView) -> Iterator[Decision]:
-    lost = _lost_duels(view.duels)
-    yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
-    for speed in _speeds(gate, view.speed, lost):
+    yield from _decide_failed_duels(gate, view)
+    for speed in _speeds(gate, view):
         if speed.phase == gate.phase:
-            state, reason = decide_ratio(speed.ratio, speed.unit, _least(gate), speed.floor or 0.0)
+            floor = speed.floor or 0.0
+            state, reason = decide_ratio(speed.ratio, speed.unit, _min_ratio(gate), floor)
             text = "; ".join(filter(None, [reason, *speed.notes]))
-            yield _decision(gate, speed, state, text, _least(gate), speed.ratio)
+            yield _decision(gate, speed, state, text, _min_ratio(gate), speed.ratio)
 
 
 def _memory(gate: Gate, view: RunView) -> Iterator[Decision]:
-    lost = _lost_duels(view.duels)
-    yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
-    for speed in _speeds(gate, view.speed, lost):
+    yield from _decide_failed_duels(gate, view)
+    for speed in _speeds(gate, view):
         if speed.phase == "fit" and speed.memory is not None:
             unit = speed.unit if gate.pooled else "launch"
-            state, reason = decide_ratio(speed.memory, unit, _least(gate), 0.0)
-            yield _decision(gate, speed, state, reason, _least(gate), speed.memory)
+            state, reason = decide_ratio(speed.memory, unit, _min_ratio(gate), 0.0)
+            yield _decision(gate, speed, state, reason, _min_ratio(gate), speed.memory)
 
 
 def decide_ratio(ratio: Interval, unit: str, least: float, floor: float) -> tuple[State, str]:
@@ -146,25 +152,26 @@ def decide_ratio(ratio: Interval, unit: str, least: float, floor: float) -> tupl
     return "undecided", f"within the noise floor of ±{floor:.1%} around the limit"
 
 
-def _speeds(
-    gate: Gate, speeds: Iterable[Speed], lost: Mapping[tuple[str, str, str], DuelOutcome]
-) -> Iterator[Speed]:
-    for speed in speeds:
-        key = (speed.algorithm, speed.reference, speed.dataset)
-        if (speed.dataset == "") is gate.pooled and key not in lost and _about(gate, speed):
+def _speeds(gate: Gate, view: RunView) -> Iterator[Speed]:
+    failed = _failed_duels(view)
+    for speed in view.speed:
+        names = _Names(speed.algorithm, speed.reference, speed.dataset)
+        if (
+            (speed.dataset == "") is gate.pooled
+            and names not in failed
+            and _applies_to(gate, names)
+        ):
             yield speed
 
 
-def _lost_duels(duels: Iterable[DuelOutcome]) -> dict[tuple[str, str, str], DuelOutcome]:
-    failed = (duel for duel in duels if duel.status is not Status.DONE)
-    return {tuple(vars(_names(duel)).values()): duel for duel in failed}
-
-
-@dataclass(frozen=True)
-class _Names:
+class _Names(NamedTuple):
     algorithm: str
     reference: str
     dataset: str
+
+
+def _failed_duels(view: RunView) -> dict[_Names, DuelOutcome]:
+    return {_names(duel): duel for duel in view.duels if duel.status is not Status.DONE}
 
 
 def _names(outcome: DuelOutcome) -> _Names:
@@ -173,34 +180,34 @@ def _names(outcome: DuelOutcome) -> _Names:
     return _Names(a, b, duel.a.dataset.name)
 
 
-def _lost(gate: Gate, outcome: DuelOutcome) -> Decision:
-    """Return the decision on a duel that failed: a failure of our side fails the gate."""
-    ours = outcome.facts.get("failed_side") == "a"
-    why = outcome.failure.message if outcome.failure else outcome.status.value
-    state: State = "fail" if ours else "undecided"
-    return _decision(gate, _names(outcome), state, f"the duel ended: {why}", _least(gate))
+def _decide_failed_duels(gate: Gate, view: RunView) -> Iterator[Decision]:
+    """Yield the decision on each duel that failed: a failure of our side fails the gate."""
+    for names, outcome in _failed_duels(view).items():
+        if _applies_to(gate, names):
+            why = outcome.failure.message if outcome.failure else outcome.status.value
+            state: State = "fail" if outcome.facts.get("failed_side") == "a" else "undecided"
+            yield _decision(gate, names, state, f"the duel ended: {why}", _min_ratio(gate))
 
 
-def _least(gate: Gate) -> float:
+def _min_ratio(gate: Gate) -> float:
     return 1.0 if gate.limit is None else float(gate.limit)
 
 
 # ------------------------------------------------------------------ parity levels
 
 
-def _rung(gate: Gate, view: RunView) -> Iterator[Decision]:
+def _parity_level(gate: Gate, view: RunView) -> Iterator[Decision]:
     required = str(gate.limit)
     for parity in view.parity:
-        if _about(gate, parity):
-            reason = "; ".join(
-                filter(None, [f"reaches {parity.rung or 'no parity level'}", parity.reason])
-            )
+        if _applies_to(gate, parity):
+            level = f"reaches {parity.parity_level or 'no parity level'}"
+            reason = "; ".join(filter(None, [level, parity.reason]))
             yield _decision(gate, parity, _decide_parity(parity, required), reason, required)
 
 
 def _decide_parity(parity: Parity, required: str) -> State:
     """Return whether a parity level is reached; undecided if nothing was compared."""
-    if parity.rung in RUNGS and RUNGS.index(parity.rung) >= RUNGS.index(required):
+    if reaches(parity.parity_level, required):
         return "pass"
     if required == "L0":
         return "fail" if parity.verdict == "worse" else "undecided"
@@ -210,7 +217,7 @@ def _decide_parity(parity: Parity, required: str) -> State:
 # ------------------------------------------------------------------ common
 
 
-def _about(gate: Gate, record: Any) -> bool:
+def _applies_to(gate: Gate, record: Any) -> bool:
     """Return whether a gate applies to a record of a pair; a pooled gate matches no dataset."""
     return (
         record.algorithm != record.reference
@@ -232,15 +239,16 @@ def _decision(
     return Decision(gate, state, reason, *names, limit=limit, measured=measured)
 
 
-def _nothing(gate: Gate) -> Decision:
-    what = {"accuracy": "verdict", "rung": "parity result"}.get(gate.kind, f"{gate.phase} duel")
+def _no_match(gate: Gate) -> Decision:
+    nouns = {"accuracy": "verdict", "parity_level": "parity result"}
+    what = nouns.get(gate.kind, f"{gate.phase} duel")
     where = "pooled over datasets" if gate.pooled else f"on {', '.join(gate.datasets)}"
     reason = f"no {what} of {gate.algorithm} against {gate.reference} {where} in this run"
     limit = "" if gate.limit is None else gate.limit
     return Decision(gate, "undecided", reason, gate.algorithm, gate.reference, "", limit)
 
 
-def _shared(interval: Interval, gap: float) -> Interval:
+def _as_share_of_gap(interval: Interval, gap: float) -> Interval:
     """Return a difference of the loss as a share of the gap."""
     low, value, high = (x / gap for x in (interval.low, interval.value, interval.high))
     return Interval(low, value, high, interval.level, interval.n, interval.note)

@@ -20,9 +20,9 @@ from harness.analysis.run_view import Cell
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-FEWEST = 10  # datasets below which no tree is fitted
+MIN_DATASETS = 10  # datasets below which no tree is fitted
 DEPTH = 3
-LEAST_LEAF = 2  # minimum number of datasets of a leaf
+MIN_LEAF = 2  # minimum number of datasets of a leaf
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def winner_tree(field: Field, metafeatures: Mapping[str, Mapping[str, float]]) -
     from scipy.stats import binomtest
     from sklearn.tree import export_text
 
-    if len(field.datasets) < FEWEST or not field.names:
+    if len(field.datasets) < MIN_DATASETS or not field.names:
         return None
     X = np.array([list(metafeatures[dataset].values()) for dataset in field.datasets])
     winners = [field.names[i] for i in field.losses.argmin(axis=1)]
@@ -124,7 +124,7 @@ def winner_tree(field: Field, metafeatures: Mapping[str, Mapping[str, float]]) -
 def _fitted(X: np.ndarray, winners: Sequence[str]) -> DecisionTreeClassifier:
     from sklearn.tree import DecisionTreeClassifier
 
-    tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=LEAST_LEAF, random_state=0)
+    tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=MIN_LEAF, random_state=0)
     return tree.fit(X, winners)
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from harness.analysis.difference import comparison_from_json
-from harness.analysis.parity_level import lowest, rung
 from harness.analysis.run_view import Accuracy, Parity
 from harness.core.ids import canonical
 from harness.core.model import JSON, Status
+from harness.core.parity_level import lowest, parity_level_of
 
 Stored = tuple[JSON, Status, JSON]  # description, status and result of a comparison
 
@@ -44,7 +44,7 @@ def _parity(
     splits = {label: agreement or least for label, agreement in result["splits"].items()}
     agreements = [*splits.values(), *([least] if result["reason"] or not splits else [])]
     mode = str(a["params"].get("parity") or "default")
-    claims = declared.get("algorithms", {}).get(a["algorithm"], {}).get("rungs", {})
+    claims = declared.get("algorithms", {}).get(a["algorithm"], {}).get("parity_levels", {})
     comparison = result["comparison"]
     return Parity(
         algorithm=a["algorithm"],
@@ -53,7 +53,7 @@ def _parity(
         params=(a["params"], b["params"]),
         preparation=what["preparation"],
         inputs=what["inputs"],
-        rung=lowest(rung(what["inputs"], agreement) for agreement in agreements),
+        parity_level=lowest(parity_level_of(what["inputs"], agreement) for agreement in agreements),
         claimed=claims.get(mode, ""),
         splits=splits,
         comparison=comparison_from_json(comparison) if comparison else None,

@@ -31,7 +31,7 @@ from harness.core.units import show_duration, show_size
 
 NEAR = 0.01  # share of the least loss within which a faster algorithm may be preferred
 FASTER = 2.0  # ratio of times above which speed decides between similar losses
-MOST_ROWS = 10  # of a leaderboard
+MAX_ROWS = 10  # of a leaderboard
 SHOWN_INSTEAD = {"rmse_sd": "rmse"}  # the same order, in units of the target
 
 Place = tuple[str, int]  # split and seed
@@ -319,7 +319,7 @@ def header(answer: Answer) -> list[str]:
     return ["", "algorithm", f"{answer.metric} ({better})", "fit", "predict", "model size"]
 
 
-def rows(answer: Answer, most: int = MOST_ROWS) -> list[list[str]]:
+def rows(answer: Answer, most: int = MAX_ROWS) -> list[list[str]]:
     """Return the rows of a leaderboard, best first; the recommended one is always included."""
     kept = list(answer.standings[:most])
     if answer.recommended and all(s.name != answer.recommended for s in kept):
@@ -407,7 +407,7 @@ def summary_header() -> list[str]:
 def summary_rows(answers: Sequence[Answer]) -> list[list[str]]:
     """Return one row for each dataset with its recommendation."""
     table = []
-    for answer in answers[:MOST_ROWS]:
+    for answer in answers[:MAX_ROWS]:
         if answer.recommended:
             _, name, score, *rest = _row(answer, answer.standing(answer.recommended))
             table.append([answer.dataset, name, f"{answer.metric} {score}", *rest])
@@ -447,7 +447,7 @@ def answer_text(answers: Sequence[Answer]) -> AnswerText | None:
         f"What could change this: on {open_ones} of {len(answers)} datasets others cannot be "
         "distinguished from the best; more splits or rows decide."
     )
-    more = len(answers) - MOST_ROWS
+    more = len(answers) - MAX_ROWS
     tail = [f"{more} more datasets: see the report."] if more > 0 else []
     return AnswerText(summary_header(), summary_rows(answers), [f"{first}.", second, *tail])
 

@@ -12,6 +12,7 @@ import numpy as np
 from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.difference import Comparison
 from harness.core.model import DuelOutcome, Finding, Outcome, Status
+from harness.core.renamed import renamed_fields
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison
@@ -222,6 +223,7 @@ class Speed:
     subject: str = ""
 
 
+@renamed_fields(rung="parity_level")
 @dataclass(frozen=True)
 class Parity:
     """Parity level of one pair on one dataset, with reasons.
@@ -240,7 +242,7 @@ class Parity:
         Name of the preparation of the columns.
     inputs
         Common inputs of both sides: raw, bins or gradients.
-    rung
+    parity_level
         Parity level reached: L3, L2, L1 or L0; "" if no agreement is shown.
     claimed
         Parity level that the algorithm declares for this mode; "" if none.
@@ -264,7 +266,7 @@ class Parity:
     params: tuple[Mapping[str, Any], Mapping[str, Any]]
     preparation: str
     inputs: str
-    rung: str
+    parity_level: str
     claimed: str
     splits: Mapping[str, str]
     comparison: Comparison | None

@@ -16,7 +16,7 @@ from typing import Any
 from harness.analysis.run_view import Cell
 from harness.core.model import Status
 
-MOST_POINTS = 60  # of a band against time
+MAX_POINTS = 60  # of a band against time
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def bands_by_time(trajectory: Trajectory) -> list[Band]:
         return []
     seconds = [[step.seconds for step in fold] for fold in trajectory.folds]
     places = sorted({x for fold in seconds for x in fold})
-    stride = math.ceil(len(places) / MOST_POINTS)
+    stride = math.ceil(len(places) / MAX_POINTS)
     kept = sorted({*places[::stride], places[-1], max(fold[0] for fold in seconds)})
     return _bands(trajectory.folds, seconds, kept)
 

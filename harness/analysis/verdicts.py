@@ -33,7 +33,7 @@ from harness.analysis.stats import (
 MARGIN = 0.01  # share of the gap: about half a point of R² or of accuracy where half is explained
 INNER, OUTER = 0.90, 0.95  # levels for equivalence and for difference
 SAME = 1e-12  # relative spread of differences below which they count as equal
-MOST_REPEATS = 100
+MAX_REPEATS = 100
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def repeats_needed(
     """
     if not evidence.repeat:
         return None
-    more = np.arange(1, MOST_REPEATS + 1)
+    more = np.arange(1, MAX_REPEATS + 1)
     splits = n + more * evidence.repeat
     width = spread * np.sqrt(1 / splits + evidence.ratio)
     inner, outer = (t_quantile((1 + level) / 2, splits - 1) * width for level in (INNER, OUTER))

@@ -11,7 +11,7 @@ from harness.data.safe_names import listed
 
 BASELINE = "sklearn.hist_gradient_boosting"  # the strong default
 SLOWER = 2.0  # times the training time
-LEAST_SECONDS = 0.05  # smallest difference of training times that matters
+MIN_SECONDS = 0.05  # smallest difference of training times that matters
 FEWER = 0.5  # of the trees, at most, in a simpler model
 
 
@@ -64,7 +64,7 @@ def _dominates(simple: ModelScores, model: ModelScores, run: RunScores) -> bool:
     mine, theirs = run.param(model, "trees"), trees_of(simple, run)
     if simple is model or mine is None or theirs is None or theirs > FEWER * mine:
         return False
-    slow = model.fit_seconds - simple.fit_seconds >= LEAST_SECONDS
+    slow = model.fit_seconds - simple.fit_seconds >= MIN_SECONDS
     slow = slow and model.fit_seconds >= SLOWER * simple.fit_seconds
     if not slow or simple.loss > model.loss:
         return False

@@ -11,11 +11,11 @@ from harness.checks.table_sample import TableSample
 from harness.core.model import Severity, Task
 from harness.data.safe_names import shown
 
-LEAST_DISTINCT = 3
-MOST_FIRST = 1  # a count begins at 0 or 1
+MIN_DISTINCT = 3
+MAX_FIRST = 1  # a count begins at 0 or 1
 SKEWNESS = 0.5  # a count has a long tail of large values
-MOST_AT_END = 0.01  # share of the rows that have the largest value: a count has no upper end
-MOST_GAPS = 0.5  # share of the whole numbers in the lower half of the values that never occur
+MAX_AT_END = 0.01  # share of the rows that have the largest value: a count has no upper end
+MAX_GAPS = 0.5  # share of the whole numbers in the lower half of the values that never occur
 
 
 def find(sample: TableSample) -> Iterator[Report]:
@@ -33,19 +33,19 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 def looks_like_count(y: np.ndarray) -> bool:
     """Return whether values are whole, begin at 0 or 1 and have a long tail."""
-    if (y != np.trunc(y)).any() or y.min() < 0 or y.min() > MOST_FIRST:
+    if (y != np.trunc(y)).any() or y.min() < 0 or y.min() > MAX_FIRST:
         return False
     values = np.unique(y)
     spread = float(y.std())
-    if len(values) < LEAST_DISTINCT or spread == 0:
+    if len(values) < MIN_DISTINCT or spread == 0:
         return False
-    if float((y == y.max()).mean()) > MOST_AT_END:
+    if float((y == y.max()).mean()) > MAX_AT_END:
         return False
     skewness = float((((y - y.mean()) / spread) ** 3).mean())
     median = float(np.median(y))
     low = values[values <= median]
     gaps = 1.0 - len(low) / (median - y.min() + 1.0)
-    return skewness > SKEWNESS and gaps <= MOST_GAPS
+    return skewness > SKEWNESS and gaps <= MAX_GAPS
 
 
 CHECK = Check("DATA006", "A regression target that counts", find)

@@ -18,12 +18,12 @@ from harness.data.safe_names import count
 from harness.data.splits import row_hashes
 
 SHARE = 0.01  # least share of rows that have a copy
-LEAST = 10
-LEAST_COLUMNS = 6  # with fewer columns equal rows are usual
-LEAST_VALUES = 50  # different from 0, in a row of a sparse table
+MIN_COPIES = 10
+MIN_COLUMNS = 6  # with fewer columns equal rows are usual
+MIN_VALUES = 50  # different from 0, in a row of a sparse table
 OVER_NEAR = 1.5  # equal rows for each row that differs from another one in one column
 ONE_ROW = 0.9  # of the equal rows that are all the same one, such as an empty measurement
-LEAST_DIFFERENT = 0.1  # least share of distinct rows; few columns of few values have fewer
+MIN_DIFFERENT = 0.1  # least share of distinct rows; few columns of few values have fewer
 CROWDED = 0.5  # largest share of distinct rows that differ from another one in one column
 _MIX = 0x9E3779B97F4A7C15
 
@@ -33,7 +33,7 @@ def find(sample: TableSample) -> Iterator[Report]:
     if not _may_have_copies(sample):
         return
     copies, agreeing = copied_rows(sample)
-    if copies < max(LEAST, SHARE * sample.n_rows):
+    if copies < max(MIN_COPIES, SHARE * sample.n_rows):
         return
     share = copies / sample.n_rows
     yield Report(
@@ -65,9 +65,9 @@ def looks_copied(groups: np.ndarray) -> bool:
     whole = mixed.sum(axis=1, dtype=np.uint64)
     equal = _occurs_again(whole)
     _, different, sizes = np.unique(whole, return_index=True, return_counts=True)
-    if len(different) < LEAST_DIFFERENT * len(whole):
+    if len(different) < MIN_DIFFERENT * len(whole):
         return False
-    if sizes.max() > max(LEAST, ONE_ROW * int(equal.sum())):
+    if sizes.max() > max(MIN_COPIES, ONE_ROW * int(equal.sum())):
         return False
     near, crowded = np.zeros(len(whole), bool), np.zeros(len(different), bool)
     for values in mixed.T:
@@ -85,8 +85,8 @@ def looks_copied(groups: np.ndarray) -> bool:
 def _may_have_copies(sample: TableSample) -> bool:
     """Return whether equal rows in the sample are too many for chance."""
     if sample.is_sparse:
-        return bool(sample.table.X.nnz >= LEAST_VALUES * sample.n_rows)
-    if sample.table.X.shape[1] < LEAST_COLUMNS or not sample.columns:
+        return bool(sample.table.X.nnz >= MIN_VALUES * sample.n_rows)
+    if sample.table.X.shape[1] < MIN_COLUMNS or not sample.columns:
         return False
     return looks_copied(np.column_stack([column.groups for column in sample.features]))
 

@@ -14,8 +14,8 @@ from harness.data.safe_names import listed
 UNEQUAL = 2.0  # factor between budgets
 FEW_TREES = 50  # too few for a booster with a small learning rate
 NOISE = 0.3  # median absolute deviation of training times, as a share of their median
-LEAST_TIMES = 3
-LEAST_SECONDS = 0.02  # of training; shorter times are always noisy
+MIN_TIMES = 3
+MIN_SECONDS = 0.02  # of training; shorter times are always noisy
 FEW_SPLITS = 10
 DEFAULT = "default"  # the track of each library's own defaults
 
@@ -111,10 +111,10 @@ def time_noise(model: ModelScores) -> float:
         for sample in outcome.samples
         if sample.phase == "fit" and outcome.status is Status.DONE
     ]
-    if len(times) < LEAST_TIMES or model.is_tuned:
+    if len(times) < MIN_TIMES or model.is_tuned:
         return 0.0
     centre = median(times)
-    if centre < LEAST_SECONDS:
+    if centre < MIN_SECONDS:
         return 0.0
     return median(abs(time - centre) for time in times) / centre
 

@@ -12,8 +12,8 @@ from harness.checks.table_sample import TOKENS_OF_TIME, Column, TableSample, nam
 from harness.core.model import Severity
 from harness.data.safe_names import listed
 
-LEAST_ROWS = 20
-LEAST_ASCENDING = 200  # rows in ascending order of a column, so that it is no coincidence
+MIN_ROWS = 20
+MIN_ASCENDING = 200  # rows in ascending order of a column, so that it is no coincidence
 NAMED_SHARE = 0.5  # of different values, if the name says that the column is an identifier
 TEXT_SHARE = 0.95  # of different values in a text column
 _WORDS = frozenset(
@@ -24,7 +24,7 @@ _WORDS = frozenset(
 
 def identifier_columns(sample: TableSample) -> list[str]:
     """Return the features that identify rows."""
-    if sample.n_rows < LEAST_ROWS:
+    if sample.n_rows < MIN_ROWS:
         return []
     return [column.name for column in sample.columns if _identifies_rows(column, sample)]
 
@@ -86,7 +86,7 @@ def _numbers_rows(values: np.ndarray, column: Column) -> bool:
     if values.max() - values.min() == len(values) - 1:
         return bool(pd.Series(values).is_unique)
     is_time = bool(TOKENS_OF_TIME & {*name_tokens(column.name)})
-    return len(values) >= LEAST_ASCENDING and not is_time and bool((np.diff(values) > 0).all())
+    return len(values) >= MIN_ASCENDING and not is_time and bool((np.diff(values) > 0).all())
 
 
 CHECK = Check("DATA001", "Identifier used as a feature", find)

@@ -12,10 +12,10 @@ from harness.checks.table_sample import Column, TableSample, name_tokens
 from harness.core.model import Severity
 from harness.data.safe_names import listed, shown
 
-LEAST_LEVELS = 100
+MIN_LEVELS = 100
 FEW_ROWS = 10  # rows of a category; with fewer, nothing can be learned from it
 RARE_SHARE = 0.5  # share of the categories with few rows
-LEAST_CODES = 20
+MIN_CODES = 20
 _CODES = frozenset({"zip", "zipcode", "postcode", "postal", "code", "fips", "id", "nr"})
 
 
@@ -27,7 +27,7 @@ def find_many(sample: TableSample) -> Iterator[Report]:
         if column.numbers is None and column.name not in identifiers and _mostly_rare(column):
             counts = sample.whole(column.name).value_counts()
             counts = counts[counts > 0]
-            if len(counts) >= LEAST_LEVELS and (counts < FEW_ROWS).mean() >= RARE_SHARE:
+            if len(counts) >= MIN_LEVELS and (counts < FEW_ROWS).mean() >= RARE_SHARE:
                 many[column.name] = len(counts)
     if many:
         names = [f"{shown(name)} ({levels:,})" for name, levels in many.items()]
@@ -61,7 +61,7 @@ def find_codes(sample: TableSample) -> Iterator[Report]:
 
 
 def _mostly_rare(column: Column) -> bool:
-    return len(column.levels) >= LEAST_LEVELS
+    return len(column.levels) >= MIN_LEVELS
 
 
 def _is_code(column: Column) -> bool:
@@ -69,7 +69,7 @@ def _is_code(column: Column) -> bool:
         return False
     known = column.numbers[~column.missing]
     whole = bool((known == np.trunc(known)).all())
-    return whole and len(np.unique(known)) >= LEAST_CODES
+    return whole and len(np.unique(known)) >= MIN_CODES
 
 
 MANY = Check("DATA014", "Very many categories", find_many)

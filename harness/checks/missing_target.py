@@ -10,7 +10,7 @@ from harness.core.model import Severity
 from harness.data.safe_names import count, listed, shown
 
 _MISSING = frozenset({"?", "na", "n/a", "nan", "null", "none", "missing", "-", "--", "", "unknown"})
-LEAST_CLASSES = 3  # of two classes, "none" is a real one
+MIN_CLASSES = 3  # of two classes, "none" is a real one
 
 
 def find(sample: TableSample) -> Iterator[Report]:
@@ -24,7 +24,7 @@ def find(sample: TableSample) -> Iterator[Report]:
             {"rows": gone},
         )
     words = [c for c in sample.table.classes if c.strip().lower() in _MISSING]
-    if words and len(sample.table.classes) >= LEAST_CLASSES:
+    if words and len(sample.table.classes) >= MIN_CLASSES:
         yield Report(
             Severity.WARNING,
             f"the target {target} has the class {listed(words)}, which may mean that the target "

@@ -11,7 +11,7 @@ from harness.checks.table_sample import TableSample, name_tokens
 from harness.core.model import Severity, Task
 from harness.data.safe_names import shown
 
-MOST_GRADE = 10
+MAX_GRADE = 10
 _QUERY_WORDS = frozenset({"qid", "query", "queryid", "search", "srch", "session"})
 
 
@@ -57,9 +57,9 @@ def _has_grades(sample: TableSample) -> bool:
     """Return whether the target has only a few whole numbers from 0 on."""
     if sample.task.is_classification:
         labels = sample.table.classes
-        return all(label.isdigit() and int(label) <= MOST_GRADE for label in labels)
+        return all(label.isdigit() and int(label) <= MAX_GRADE for label in labels)
     y = sample.table.y
-    return bool((y == np.trunc(y)).all() and y.min() >= 0 and y.max() <= MOST_GRADE)
+    return bool((y == np.trunc(y)).all() and y.min() >= 0 and y.max() <= MAX_GRADE)
 
 
 CHECK = Check("DATA007", "A ranking file read as classes", find)

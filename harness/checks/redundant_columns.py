@@ -14,16 +14,16 @@ from harness.core.model import Severity
 from harness.data.safe_names import shown
 
 CORRELATION = 0.995  # of ranks
-MOST_ROWS = 2_000
-MOST_COLUMNS = 500
-LEAST_ROWS = 50
-LEAST_OTHERS = 20  # rows without the most frequent value of the column
-LEAST_REPEATS = 5  # mean number of rows per value, for a comparison as categories
+MAX_ROWS = 2_000
+MAX_COLUMNS = 500
+MIN_ROWS = 50
+MIN_OTHERS = 20  # rows without the most frequent value of the column
+MIN_REPEATS = 5  # mean number of rows per value, for a comparison as categories
 
 
 def find(sample: TableSample) -> Iterator[Report]:
     """Report pairs of columns with the same order or the same categories."""
-    if len(sample.y) < LEAST_ROWS:
+    if len(sample.y) < MIN_ROWS:
         return
     pairs = {**_same_groups(sample.columns), **_same_order(sample.columns)}
     if not pairs:
@@ -41,11 +41,11 @@ def find(sample: TableSample) -> Iterator[Report]:
 def _same_order(columns: list[Column]) -> dict[tuple[str, str], float]:
     """Return pairs of numeric columns whose ranks correlate almost perfectly."""
     numeric = [c for c in columns if c.numbers is not None and _varies(c)]
-    numeric = numeric[:MOST_COLUMNS]
+    numeric = numeric[:MAX_COLUMNS]
     if len(numeric) < 2:
         return {}
     values = np.column_stack([c.numbers for c in numeric if c.numbers is not None])
-    step = max(1, len(values) // MOST_ROWS)
+    step = max(1, len(values) // MAX_ROWS)
     ranks = pd.DataFrame(values[::step]).rank()
     known = ranks.notna()
     usable = known.mean().to_numpy() > 0.5
@@ -64,16 +64,16 @@ def _same_order(columns: list[Column]) -> dict[tuple[str, str], float]:
 
 def _varies(column: Column) -> bool:
     """Return whether enough rows differ from the most frequent value."""
-    return len(column.groups) - int(np.bincount(column.groups).max()) >= LEAST_OTHERS
+    return len(column.groups) - int(np.bincount(column.groups).max()) >= MIN_OTHERS
 
 
 def _same_groups(columns: list[Column]) -> dict[tuple[str, str], float]:
     """Return pairs of columns with the same grouping of the rows, by different values."""
     first: dict[bytes, str] = {}
     pairs = {}
-    for column in columns[:MOST_COLUMNS]:
+    for column in columns[:MAX_COLUMNS]:
         values = int(column.groups.max(initial=0)) + 1
-        if values * LEAST_REPEATS > len(column.groups) or not _varies(column):
+        if values * MIN_REPEATS > len(column.groups) or not _varies(column):
             continue
         digest = blake2b(column.groups.astype(np.int64).tobytes()).digest()
         if digest in first:

@@ -14,7 +14,7 @@ from harness.data.safe_names import listed
 
 EDGE = 0.1  # share of a range, on its own scale, that counts as one of its ends
 MAJORITY = 0.75  # share of the splits whose optimum is at the same end
-LEAST_SPLITS = 2
+MIN_SPLITS = 2
 IMPORTANT = {  # description → common names; one param of each group should be searched
     "the learning rate": ("rate",),
     "the size of trees": ("depth", "leaves", "min_samples", "min_hessian"),
@@ -48,7 +48,7 @@ def edges_of(model: ModelScores, space: Mapping[str, Any]) -> dict[str, tuple[fl
         for outcome in model.cell.outcomes
         if outcome.status is Status.DONE and outcome.facts.get("tuned")
     ]
-    if len(chosen) < LEAST_SPLITS:
+    if len(chosen) < MIN_SPLITS:
         return {}
     edges = {}
     for param, choices in space.items():

@@ -13,7 +13,7 @@ from harness.core.model import Severity
 from harness.data.safe_names import listed, shown
 
 EXPLAINED = 0.99  # share of the errors of the constant model that one column removes
-LEAST_ERRORS = 20  # of the constant model on the held-out half, for a meaningful share
+MIN_ERRORS = 20  # of the constant model on the held-out half, for a meaningful share
 BINS = 128
 
 
@@ -21,7 +21,7 @@ def find(sample: TableSample) -> Iterator[Report]:
     """Report the columns that alone predict the target of held-out rows."""
     random = np.random.default_rng(1)
     half = random.random(len(sample.y)) < 0.5
-    if half.sum() < LEAST_ERRORS or (~half).sum() < LEAST_ERRORS:
+    if half.sum() < MIN_ERRORS or (~half).sum() < MIN_ERRORS:
         return
     classes = sample.task.is_classification
     rate = explained_errors if classes else explained_ranks
@@ -63,7 +63,7 @@ def explained_errors(bins: np.ndarray, y: np.ndarray, half: np.ndarray) -> float
     choice = np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), most)
     held = y[~half]
     base = int((held != most).sum())
-    if base < LEAST_ERRORS:
+    if base < MIN_ERRORS:
         return 0.0
     return 1.0 - float((choice[bins[~half]] != held).sum()) / base
 

@@ -16,9 +16,9 @@ from harness.core.model import Severity
 from harness.data.safe_names import listed
 
 AREA = 0.65  # area under the ROC curve of the small model; 0.5 is no shift
-LEAST_ROWS = 50  # on each side
-MOST_ROWS = 3_000
-MOST_COLUMNS = 200
+MIN_ROWS = 50  # on each side
+MAX_ROWS = 3_000
+MAX_COLUMNS = 200
 COLUMN_SHIFT = 0.1  # least difference of a column's two distributions for a mention
 
 
@@ -27,9 +27,9 @@ def find(sample: TableSample) -> Iterator[Report]:
     if sample.table.test_rows is None or sample.is_sparse:
         return
     is_test = sample.table.test_rows[sample.rows]
-    if min(is_test.sum(), (~is_test).sum()) < LEAST_ROWS:
+    if min(is_test.sum(), (~is_test).sum()) < MIN_ROWS:
         return
-    area = separation(sample.features[:MOST_COLUMNS], is_test)
+    area = separation(sample.features[:MAX_COLUMNS], is_test)
     if area < AREA:
         return
     shifts = {c.name: column_shift(c.groups, c.numbers, is_test) for c in sample.features}
@@ -53,7 +53,7 @@ def separation(columns: list[Column], is_test: np.ndarray) -> float:
     from sklearn.ensemble import ExtraTreesClassifier
 
     random = np.random.default_rng(2)
-    rows = random.permutation(len(is_test))[:MOST_ROWS]
+    rows = random.permutation(len(is_test))[:MAX_ROWS]
     X = np.column_stack([_ranked(c)[rows] for c in columns])
     y = is_test[rows]
     halves = np.arange(len(rows)) % 2 == 0

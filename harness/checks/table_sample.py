@@ -13,10 +13,10 @@ import pandas as pd
 from harness.core.model import Table, Task
 from harness.data.dates import feature_names
 
-MOST_ROWS = 20_000
-LEAST_ROWS = 1_000
-MOST_VALUES = 2_000_000  # rows times columns of a sample
-MOST_COLUMNS = 2_000
+MAX_ROWS = 20_000
+MIN_ROWS = 1_000
+MAX_VALUES = 2_000_000  # rows times columns of a sample
+MAX_COLUMNS = 2_000
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class TableSample:
     def rows(self) -> np.ndarray:
         """Return the positions of the sampled rows, ascending."""
         width = max(int(self.table.X.shape[1]), 1)
-        most = int(np.clip(MOST_VALUES // width, LEAST_ROWS, MOST_ROWS))
+        most = int(np.clip(MAX_VALUES // width, MIN_ROWS, MAX_ROWS))
         if self.n_rows <= most:
             return np.arange(self.n_rows)
         random = np.random.default_rng(0)
@@ -118,7 +118,7 @@ class TableSample:
         if self.is_sparse:
             return []
         width = self.table.X.shape[1]
-        places = np.unique(np.linspace(0, width - 1, min(width, MOST_COLUMNS)).astype(int))
+        places = np.unique(np.linspace(0, width - 1, min(width, MAX_COLUMNS)).astype(int))
         return [self._column(int(place)) for place in places]
 
     def whole(self, name: str) -> pd.Series[Any]:

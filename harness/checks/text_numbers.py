@@ -12,9 +12,9 @@ from harness.checks.table_sample import Column, TableSample
 from harness.core.model import Severity
 from harness.data.safe_names import listed, shown
 
-LEAST_LEVELS = 10
+MIN_LEVELS = 10
 SHARE = 0.9  # of the rows whose text is a number
-MOST_OTHERS = 3  # distinct texts that are not numbers, such as "unknown"
+MAX_OTHERS = 3  # distinct texts that are not numbers, such as "unknown"
 _NUMBER = re.compile(r"[-+]?[$€£¥]?\s?[-+]?\d[\d.,' ]*\s?[%$€£¥]?")
 _CODE = re.compile(r"0\d+")  # a leading zero means a code, such as a postal code
 
@@ -39,14 +39,14 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 def _other_texts(column: Column) -> list[str] | None:
     """Return the non-numeric texts of a column of numbers; None if it is not such a column."""
-    if not column.has_text or len(column.levels) < LEAST_LEVELS or column.codes is None:
+    if not column.has_text or len(column.levels) < MIN_LEVELS or column.codes is None:
         return None
     is_number = np.array([_NUMBER.fullmatch(str(level)) is not None for level in column.levels])
     if any(_CODE.fullmatch(str(level)) for level in column.levels):
         return None
     others = [str(level) for level in np.array(column.levels, dtype=object)[~is_number]]
     known = column.codes[~column.missing]
-    if len(others) > MOST_OTHERS or not len(known) or is_number[known].mean() < SHARE:
+    if len(others) > MAX_OTHERS or not len(known) or is_number[known].mean() < SHARE:
         return None
     return others
 

@@ -12,7 +12,7 @@ from harness.core.model import Severity
 from harness.data.dates import feature_names
 from harness.data.safe_names import listed
 
-LEAST_MOMENTS = 20
+MIN_MOMENTS = 20
 _WORDS = frozenset({"date", "datetime", "timestamp", "time"})
 
 
@@ -43,7 +43,7 @@ def time_columns(sample: TableSample) -> dict[str, np.ndarray]:
             moments = sample.whole(column.name).to_numpy(np.float64)
             if _ascends(moments):
                 columns[column.name] = moments
-    return {n: m for n, m in columns.items() if len(np.unique(m[~np.isnan(m)])) >= LEAST_MOMENTS}
+    return {n: m for n, m in columns.items() if len(np.unique(m[~np.isnan(m)])) >= MIN_MOMENTS}
 
 
 def _ascends(moments: np.ndarray) -> bool:

@@ -9,7 +9,7 @@ from harness.checks.check import Check, Report
 from harness.checks.run_scores import DatasetScores, RunScores
 from harness.core.model import Severity
 
-LEAST_SPLITS = 5
+MIN_SPLITS = 5
 DEVIATIONS = 5.0  # robust standard deviations from the median of the other splits
 CHANGE = 0.25  # least change, as a share of the median loss
 SHARE = 0.75  # least share of the models that show it
@@ -36,7 +36,7 @@ def odd_splits(scores: DatasetScores) -> dict[str, float]:
     ratios: dict[str, list[float]] = {}
     models = 0
     for model in scores.models:
-        if len(model.losses) < LEAST_SPLITS:
+        if len(model.losses) < MIN_SPLITS:
             continue
         models += 1
         centre = median(model.losses.values())

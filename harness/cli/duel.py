@@ -74,7 +74,7 @@ def command(**given: Any) -> int:
 
     as_json, again = given.pop("as_json"), given.pop("again")
     if again:
-        result = _again(again, given)
+        result = _rerun(again, given)
     elif given["a"] and given["b"] and given["dataset"]:
         from harness import api
 
@@ -99,7 +99,7 @@ def command(**given: Any) -> int:
     return 0
 
 
-def _again(duel: str, given: dict[str, Any]) -> DuelResult:
+def _rerun(duel: str, given: dict[str, Any]) -> DuelResult:
     from harness.progress_display import new_progress
     from harness.results import DuelResult
     from harness.runs.rerun import duel_again

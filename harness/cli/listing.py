@@ -17,7 +17,7 @@ KINDS = (
     *("algorithms", "datasets", "metrics", "sections", "executors"),
     *("experiments", "plugins", "runs"),
 )
-MOST_SHOWN = 3  # items in a table cell
+MAX_SHOWN = 3  # items in a table cell
 RUN = ("id", "name", "status", "started", "ended")  # `harness show` has the rest of a run
 
 
@@ -128,8 +128,8 @@ def _shown(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        more = len(value) - MOST_SHOWN
-        return ", ".join(value[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "") or "-"
+        more = len(value) - MAX_SHOWN
+        return ", ".join(value[:MAX_SHOWN]) + (f" and {more} more" if more > 0 else "") or "-"
     return "-" if value in (None, "") else value
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.analysis.parity_level import MEANING, reaches
 from harness.analysis.tree_text import as_text
 from harness.cli.common import (
     capacity_option,
@@ -23,6 +22,7 @@ from harness.cli.common import (
     sole_option,
 )
 from harness.core.errors import ConfigError
+from harness.core.parity_level import MEANING, reaches
 
 if TYPE_CHECKING:
     from harness.analysis.difference import Difference
@@ -76,7 +76,7 @@ def command(**given: Any) -> int:
 
     as_json, required, again = (given.pop(key) for key in ("as_json", "require", "again"))
     if again:
-        result = _again(again, given)
+        result = _rerun(again, given)
     elif given["a"]:
         result = api.parity(**given, progress=new_progress())
     else:
@@ -89,7 +89,7 @@ def command(**given: Any) -> int:
     return _exit_code(result.verdicts, required)
 
 
-def _again(run: str, given: dict[str, Any]) -> ParityResult:
+def _rerun(run: str, given: dict[str, Any]) -> ParityResult:
     from harness.progress_display import new_progress
     from harness.results import ParityResult
     from harness.runs.rerun import parity_again
@@ -107,7 +107,7 @@ def _again(run: str, given: dict[str, Any]) -> ParityResult:
 
 def _exit_code(parities: tuple[Parity, ...], required: str | None) -> int:
     """Return 1 if a required level is missed, 3 if some comparisons failed, 4 if all did."""
-    if required and not all(reaches(parity.rung, required.upper()) for parity in parities):
+    if required and not all(reaches(parity.parity_level, required.upper()) for parity in parities):
         return 1
     compared = [parity for parity in parities if parity.splits]
     if len(compared) == len(parities):
@@ -118,7 +118,8 @@ def _exit_code(parities: tuple[Parity, ...], required: str | None) -> int:
 def _print(parities: tuple[Parity, ...]) -> None:
     """Print the parity level of each dataset, then the first differences."""
     rows = [
-        [p.dataset, p.rung or "none", MEANING[p.rung], p.claimed or "-", p.verdict or "-",
+        [p.dataset, p.parity_level or "none", MEANING[p.parity_level],
+         p.claimed or "-", p.verdict or "-",
          f"{len(p.splits)} splits", p.preparation]
         for p in parities
     ]  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.conformance.findings import Finding
     from harness.plugins.registry import Registry
 
-MOST = 600  # characters of a message
+MAX_MESSAGE = 600  # characters of a message
 MARKS = {"ok": "ok", "failed": "FAILED", "skipped": "-", "noted": "note"}
 
 
@@ -126,6 +126,6 @@ def _print_finding(same: list[Finding]) -> None:
     """Print the result of a check in one line for all tasks with the same result."""
     from harness.conformance.advice import sentences
 
-    message = printable(same[0].message, MOST)
+    message = printable(same[0].message, MAX_MESSAGE)
     shown = [replace(one, message=message) for one in same]
     click.echo(f"{MARKS[same[0].state]:<7}{sentences(shown)}")

@@ -141,7 +141,7 @@ def command(**given: Any) -> int:
     end each algorithm is compared with its fastest rival that is as accurate, and verdicts
     are counted over the datasets.
     """
-    series = [_again(given)] if given["again"] else _new_runs(given)
+    series = [_rerun(given)] if given["again"] else _new_runs(given)
     if given["dry_run"]:
         return max(_dry_run(options, as_json=given["as_json"]) for options in series)
     results = [_run(options, given) for options in series]
@@ -170,7 +170,7 @@ def _new_runs(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
     ]
 
 
-def _again(given: dict[str, Any]) -> RunAgain:
+def _rerun(given: dict[str, Any]) -> RunAgain:
     from harness.runs.rerun import RunAgain
 
     sole_option("again", BESIDE_AGAIN)

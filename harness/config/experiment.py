@@ -7,18 +7,28 @@ closest known key. The resolved experiment is stored with the run and hashed.
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from harness.config.diagnostics import Diagnostics
 from harness.config.files import find_experiment, read_toml
 from harness.config.splits import Seed, Splits
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import JSON
+from harness.core.parity_level import PARITY_LEVELS
 from harness.core.units import parse_budget, parse_duration, parse_share, parse_size
 
 
@@ -45,7 +55,6 @@ Share = Annotated[float, _read_by(parse_share, float | str)]
 # ensemble of the configurations of such a search.
 Track = Literal["equal", "default", "tuned", "ensembled"]
 SEARCHED = frozenset({"tuned", "ensembled"})  # tracks that search configurations
-RUNGS = ("L0", "L1", "L2", "L3")  # parity levels, the lowest first
 NAMED = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 
@@ -154,7 +163,7 @@ class Gate(Strict):
     1); the least parity level, such as ``"L2"``.
     """
 
-    kind: Literal["accuracy", "speed", "memory", "rung"]
+    kind: Literal["accuracy", "speed", "memory", "parity_level"]
     algorithm: str  # glob
     reference: str = "*"  # glob
     datasets: Annotated[list[str], Field(min_length=1)] = ["*"]  # globs
@@ -163,13 +172,23 @@ class Gate(Strict):
     track: Track | None = None  # of a gate on accuracy in a run of several tracks; None: each
     pooled: bool = False  # compare the value pooled over datasets with the limit, not each one
 
+    @field_validator("kind", mode="before")
+    @classmethod
+    def _rename_kind(cls, kind: Any) -> Any:
+        if kind != "rung":
+            return kind
+        message = 'kind = "rung" of a gate is now called "parity_level"'
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return "parity_level"
+
     @model_validator(mode="after")
     def _check_limit(self) -> Gate:
-        if self.kind == "rung":
-            if self.limit not in RUNGS:
-                raise ValueError(f"limit of a rung is one of {', '.join(RUNGS)}")
+        if self.kind == "parity_level":
+            levels = sorted(filter(None, PARITY_LEVELS))
+            if self.limit not in levels:
+                raise ValueError(f"limit of {self.kind} is one of {', '.join(levels)}")
             if self.pooled:
-                raise ValueError("rungs are per dataset: pooled = true has no meaning here")
+                raise ValueError("a parity level is per dataset: pooled = true has no meaning here")
         elif isinstance(self.limit, str) or (self.limit is not None and not self.limit > 0):
             raise ValueError(f"limit of {self.kind} is a number above 0")
         return self

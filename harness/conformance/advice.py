@@ -66,7 +66,7 @@ ADVICE = {
     "scikit-learn's check_estimator finds nothing": (
         "Correct the estimator; if its bins ignore weights, declare `Accepts(weighted_bins=False)`."
     ),
-    CLAIM: "Correct the algorithm, or claim a lower parity level in `rungs`.",
+    CLAIM: "Correct the algorithm, or claim a lower parity level in `parity_levels`.",
     "the rows match the declaration": "Correct the declaration or the loaded rows.",
     "the target, weights and groups fit the task": "Convert this array in `load`.",
     "every load gives the same rows": "Seed the generator inside `load`.",

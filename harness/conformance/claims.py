@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness import reporting
-from harness.analysis.parity_level import MEANING, reaches
 from harness.analysis.run_view import Parity
 from harness.config.experiment import parse_experiment
 from harness.conformance.findings import Finding
 from harness.core.model import Task
+from harness.core.parity_level import MEANING, reaches
 from harness.plugins.registry import Registry
 from harness.runs.parity import run_parity
 
@@ -23,10 +23,10 @@ ACCURACY = "L0"  # needs many splits, so it is left to `harness run`
 
 def check_claims(registry: Registry, name: str, files: Sequence[Path] = ()) -> Iterator[Finding]:
     """Check each claimed parity level: compare both algorithms' trees on small real datasets."""
-    rungs = registry.algorithm(name).rungs
-    if not rungs:
+    claims = registry.algorithm(name).parity_levels
+    if not claims:
         yield Finding(CHECK, "", "skipped", "it claims no parity level")
-    for mode in rungs:
+    for mode in claims:
         yield from check_claim(registry, name, mode, files)
 
 
@@ -35,7 +35,7 @@ def check_claim(
 ) -> Iterator[Finding]:
     """Check the parity level claimed for one mode."""
     algorithm = registry.algorithm(name)
-    claimed = algorithm.rungs[mode]
+    claimed = algorithm.parity_levels[mode]
     if algorithm.reference is None:
         message = f"it claims {claimed} ({MEANING[claimed]}), but names no reference"
         yield Finding(CHECK, mode, "failed", message)
@@ -71,9 +71,9 @@ def _compare_trees(
 
 def _judge(parity: Parity, mode: str, claimed: str) -> Finding:
     where = f"{mode}, {parity.dataset}"
-    if reaches(parity.rung, claimed):
-        return Finding(CHECK, where, "ok", f"{parity.rung} of {claimed}")
-    message = f"it claims {claimed} ({MEANING[claimed]}), but is {MEANING[parity.rung]}"
+    if reaches(parity.parity_level, claimed):
+        return Finding(CHECK, where, "ok", f"{parity.parity_level} of {claimed}")
+    message = f"it claims {claimed} ({MEANING[claimed]}), but is {MEANING[parity.parity_level]}"
     differences = parity.comparison.differences if parity.comparison else ()
     why = differences[0].sentence if differences else parity.reason
     return Finding(CHECK, where, "failed", f"{message}. {why}".rstrip())

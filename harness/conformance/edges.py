@@ -21,7 +21,7 @@ from harness.core.model import Task
 from harness.plugins.adapters import EstimatorAdapter
 
 CLOSE = 1e-6  # tolerance for float32 sums
-MOST_NAMES = 4
+MAX_NAMES = 4
 UNWEIGHTED = "bin edges ignore sample weights, as declared"
 OF_REPEATED_ROWS = (  # scikit-learn's checks that a row of weight 2 equals two rows
     "check_sample_weight_equivalence_on_dense_data",
@@ -155,8 +155,8 @@ def estimator(subject: Subject) -> None:
         expected_failed_checks=dict.fromkeys(OF_REPEATED_ROWS, UNWEIGHTED) if declared else None,
     )
     failed = [f"{r['check_name']} ({r['exception']})" for r in results if r["status"] == "failed"]
-    more = f" and {len(failed) - MOST_NAMES} more" if len(failed) > MOST_NAMES else ""
-    listed = "; ".join(name[:160] for name in failed[:MOST_NAMES])
+    more = f" and {len(failed) - MAX_NAMES} more" if len(failed) > MAX_NAMES else ""
+    listed = "; ".join(name[:160] for name in failed[:MAX_NAMES])
     require(not failed, f"{len(failed)} of {len(results)} failed: {listed}{more}")
     if declared and not any(r["status"] == "xfail" for r in results):
         raise NoteError("weighted_bins=False is declared, but a row of weight 2 equals two rows")

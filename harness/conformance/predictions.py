@@ -23,7 +23,7 @@ from harness.plugins.adapters import spread
 from harness.trees.ensemble import TreeEnsemble
 
 CLOSE = 1e-12
-LEAST = 0.3  # correlation of the scores of a ranking with grades
+MIN_CORRELATION = 0.3  # correlation of the scores of a ranking with grades
 
 
 @contract_check("predictions have the right shape, dtype and range")
@@ -38,7 +38,9 @@ def better_than_constant(subject: Subject) -> None:
     truth = make_table(subject.task).y[N_TRAIN:]
     if subject.task is Task.RANKING:
         agreement = float(np.corrcoef(subject.plain.output, truth)[0, 1])
-        require(agreement > LEAST, f"the correlation of scores with grades is {agreement:.3g}")
+        require(
+            agreement > MIN_CORRELATION, f"the correlation of scores with grades is {agreement:.3g}"
+        )
         return
     if subject.n_classes:
         truth = np.eye(subject.n_classes)[truth]

@@ -75,7 +75,7 @@ def _view(
     name: str, cells: tuple[Cell, ...], accuracy: tuple[Accuracy, ...], speed: tuple[Speed, ...]
 ) -> RunView:
     algorithms: dict[str, dict[str, Any]] = {
-        c.algorithm: {"origin": "scratch", "reference": None, "summary": name, "rungs": {}}
+        c.algorithm: {"origin": "scratch", "reference": None, "summary": name, "parity_levels": {}}
         for c in cells
     }
     datasets: dict[str, dict[str, Any]] = {

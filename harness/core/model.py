@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from harness.core.field_errors import explain_fields
+from harness.core.renamed import renamed_fields
 
 if TYPE_CHECKING:
     import numpy as np
@@ -175,6 +176,7 @@ class ExportsTrees(Protocol):
         """Return the fitted ensemble in the common form."""
 
 
+@renamed_fields(rungs="parity_levels")
 @explain_fields
 @dataclass(frozen=True)
 class Algorithm:
@@ -213,7 +215,7 @@ class Algorithm:
         Name of the algorithm that it is compared with.
     estimators
         Import paths of the classifier and of the regressor, for printed code.
-    rungs
+    parity_levels
         Mode → parity level (L0 to L3) that the algorithm claims.
     libraries
         Distributions whose versions are part of the identity of a result.
@@ -238,7 +240,7 @@ class Algorithm:
     variants: tuple[Mapping[str, Any], ...] = ()
     reference: str | None = None
     estimators: tuple[str, str] = ("", "")
-    rungs: Mapping[str, str] = field(default_factory=dict)
+    parity_levels: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[str, ...] = ()
     paper: str = ""
     summary: str = ""
@@ -457,6 +459,7 @@ class ReportWriter:
     write: Callable[..., Any]
 
 
+@renamed_fields(fight="run_duels")
 @explain_fields
 @dataclass(frozen=True)
 class Executor:
@@ -470,7 +473,7 @@ class Executor:
         Function of (jobs, supervise, options) that yields the outcomes as they finish.
     summary
         One line for `harness list executors`.
-    fight
+    run_duels
         Function of (duels, run_here, options) that yields the outcome of each duel; None
         runs all duels on this machine.
     """
@@ -478,7 +481,7 @@ class Executor:
     name: str
     run: Callable[[Iterable[Job], Callable[[Job], Iterator[Outcome]], JSON], Iterator[Outcome]]
     summary: str = ""
-    fight: Callable[..., Iterator[DuelOutcome]] | None = None
+    run_duels: Callable[..., Iterator[DuelOutcome]] | None = None
 
 
 class Severity(StrEnum):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 # Seconds. The parent checks a limit at least four times a second. A longer gap means that the
 # parent was suspended (Ctrl-Z, SIGSTOP, a suspended machine) or was not scheduled.
 LONGEST_GAP = 1.0
-MOST_COMPILING = 3600.0  # seconds of compilation that do not count
+MAX_COMPILING = 3600.0  # seconds of compilation that do not count
 
 
 class TimeLimit:
@@ -36,7 +36,7 @@ class TimeLimit:
     def compiled(self) -> float:
         """Return the seconds of compilation that do not count."""
         spent = self._compile_seconds() - self._compiled_before
-        return min(max(spent, 0.0), MOST_COMPILING)
+        return min(max(spent, 0.0), MAX_COMPILING)
 
     def left(self) -> float:
         """Return the remaining seconds; call it at least every `LONGEST_GAP` seconds."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.core.errors import ConfigError
 
-MOST = 2**63  # bytes, or seconds: what the store can hold
+MAX_VALUE = 2**63  # bytes, or seconds: what the store can hold
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _BYTES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -18,7 +18,7 @@ _BYTES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 def parse_duration(text: str | float) -> float:
     """Return seconds from a number of seconds or a text such as ``90s``, ``2m30s``, ``1.5h``."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        seconds = float(min(text, MOST))
+        seconds = float(min(text, MAX_VALUE))
     else:
         string = text if isinstance(text, str) else ""
         parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", string)
@@ -28,7 +28,7 @@ def parse_duration(text: str | float) -> float:
                 f"{str(text)[:80]!r} is not a duration; write it like 60s, 2m30s or 1.5h"
             )
         seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    if not 0 < seconds < MOST:
+    if not 0 < seconds < MAX_VALUE:
         raise ConfigError(f"a duration must be above zero and finite, not {str(text)[:80]!r}")
     return seconds
 
@@ -43,7 +43,7 @@ def parse_size(text: str | int) -> int:
         if match is None or (match[2] or "") not in _BYTES:
             raise ConfigError(f"{str(text)[:80]!r} is not a size; write it like 4GiB or 500MB")
         size = float(match[1]) * _BYTES[match[2] or ""]
-    if not 0 <= size < MOST:
+    if not 0 <= size < MAX_VALUE:
         raise ConfigError(f"a size must lie from 0 to 8 EiB, not {str(text)[:80]!r}")
     return int(size)
 

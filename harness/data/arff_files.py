@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from harness.core.errors import DataError, unknown
-from harness.data.columns import MOST_COLUMNS, check_names
+from harness.data.columns import MAX_COLUMNS, check_names
 from harness.data.folders import most_bytes
 from harness.data.reading import Reading
 from harness.data.safe_names import shown
@@ -166,10 +166,10 @@ def _opened(path: Path, reading: Reading, form: int) -> Iterator[_Arff]:
         for line in bounded_lines(stream, path, ","):
             number += 1
             attributes += line[:10].lower() == b"@attribute"
-            if attributes > MOST_COLUMNS:
+            if attributes > MAX_COLUMNS:
                 raise DataError(
-                    f"{path} has more than {MOST_COLUMNS:,} columns; "
-                    f"at most {MOST_COLUMNS:,} are read"
+                    f"{path} has more than {MAX_COLUMNS:,} columns; "
+                    f"at most {MAX_COLUMNS:,} are read"
                 )
             yield line.decode(reading.encoding)
 

@@ -105,14 +105,6 @@ def locked(name: str) -> Iterator[None]:
             lock.release()
 
 
-def clear() -> int:
-    """Delete all parsed tables, but no downloads; return the freed bytes."""
-    folder = cache_folder() / "tables"
-    size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) if folder.is_dir() else 0
-    shutil.rmtree(folder, ignore_errors=True)
-    return size
-
-
 # ------------------------------------------------------------------ arrays
 
 

@@ -14,15 +14,15 @@ from harness.data.frames import Categories, Column
 from harness.data.safe_names import count, listed, shown
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
-MOST_COLUMNS = 1_000_000
-MOST_LEVELS = 1000  # levels above which a mostly unique text column is an identifier
+MAX_COLUMNS = 1_000_000
+MAX_LEVELS = 1000  # levels above which a mostly unique text column is an identifier
 
 
 def check_names(path: Path, names: Iterable[str]) -> list[str]:
     """Return column names; raise DataError for duplicates."""
     checked = list(names)
-    if len(checked) > MOST_COLUMNS:
-        raise DataError(f"{path} has {len(checked):,} columns; at most {MOST_COLUMNS:,} are read")
+    if len(checked) > MAX_COLUMNS:
+        raise DataError(f"{path} has {len(checked):,} columns; at most {MAX_COLUMNS:,} are read")
     if len(set(checked)) < len(checked):
         seen: set[str] = set()
         twice = [n for n in checked if n in seen or seen.add(n)]  # type: ignore[func-returns-value]
@@ -133,6 +133,6 @@ def identifiers(columns: Mapping[str, Column]) -> list[str]:
         name
         for name, found in columns.items()
         if isinstance(found, Categories)
-        and len(found.levels) > MOST_LEVELS
+        and len(found.levels) > MAX_LEVELS
         and len(found.levels) > len(found.codes) / 2
     ]

@@ -15,8 +15,8 @@ import platformdirs
 from harness.core.units import parse_size
 
 APPLICATION = "tree-harness"
-MOST_BYTES = 8 * 2**30  # default maximum of an unpacked dataset (HARNESS_MAX_BYTES)
-MOST_RATIO = 250  # unpacked ÷ packed; text rarely exceeds 50, a decompression bomb has 1000
+MAX_BYTES = 8 * 2**30  # default maximum of an unpacked dataset (HARNESS_MAX_BYTES)
+MAX_RATIO = 250  # unpacked ÷ packed; text rarely exceeds 50, a decompression bomb has 1000
 ALWAYS_ALLOWED = 256 * 2**20  # unpacked bytes allowed for any ratio
 
 
@@ -54,14 +54,14 @@ def most_bytes(packed: int | None = None) -> int:
     ----------
     packed
         Size of the compressed file, if there is one: a file that unpacks to more than
-        ``MOST_RATIO`` times its size is treated as a bomb, unless the user sets the limit.
+        ``MAX_RATIO`` times its size is treated as a bomb, unless the user sets the limit.
     """
     named = os.environ.get("HARNESS_MAX_BYTES", "")
     if named:
         return parse_size(named)
     if packed is None:
-        return MOST_BYTES
-    return min(MOST_BYTES, max(ALWAYS_ALLOWED, MOST_RATIO * packed))
+        return MAX_BYTES
+    return min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_RATIO * packed))
 
 
 def offline() -> bool:

@@ -15,8 +15,8 @@ from harness.data.loader import Loader
 if TYPE_CHECKING:
     from harness.plugins.registry import Registry
 
-MOST_ROWS = 10**9
-MOST_COLUMNS = 10**6
+MAX_ROWS = 10**9
+MAX_COLUMNS = 10**6
 
 
 def resolve(name: str, registry: Registry) -> Dataset:
@@ -145,7 +145,7 @@ def _checked(dataset: Dataset, key: str, value: Any) -> Any:
         except (TypeError, ValueError, OverflowError):
             words = "a whole number" if kind is int else "a number"
             raise ConfigError(f"{place} must be {words}, not {str(value)[:80]!r}") from None
-        most = {"rows": MOST_ROWS, "columns": MOST_COLUMNS}.get(key, 2**63 - 1)
+        most = {"rows": MAX_ROWS, "columns": MAX_COLUMNS}.get(key, 2**63 - 1)
         least = 2 if key == "rows" else 1 if key == "columns" else 0
         if not least <= number <= most:
             raise ConfigError(f"{place} must lie from {least:,} to {most:,}, not {number}")

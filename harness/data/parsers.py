@@ -16,7 +16,7 @@ import pandas as pd
 
 from harness.core.errors import DataError
 from harness.data import arff_files, binary, topics
-from harness.data.columns import MOST_COLUMNS, check_names
+from harness.data.columns import MAX_COLUMNS, check_names
 from harness.data.queries import is_query_file, numbered, read_query_file
 from harness.data.reading import Reading
 from harness.data.safe_names import listed, shown
@@ -202,9 +202,9 @@ def _first_lines(stream: IO[bytes], path: Path, reading: Reading) -> Iterator[st
     while line := text.readline(LONGEST_LINE):
         held += len(line)
         separators += line.count(reading.separator)
-        if separators > MOST_COLUMNS:
+        if separators > MAX_COLUMNS:
             raise DataError(
-                f"{path} has more than {MOST_COLUMNS:,} columns; at most {MOST_COLUMNS:,} are read"
+                f"{path} has more than {MAX_COLUMNS:,} columns; at most {MAX_COLUMNS:,} are read"
             )
         if held >= LONGEST_LINE:
             raise DataError(f"{path}: its first row is longer than {LONGEST_LINE:,} characters")
@@ -299,8 +299,8 @@ def _parse_svmlight(path: Path, reading: Reading) -> Parsed:
         X, y, query = load_svmlight_file(
             stream, n_features=reading.columns or None, zero_based=zero_based, query_id=True
         )
-    if X.shape[1] > MOST_COLUMNS:
-        raise DataError(f"{path} has {X.shape[1]:,} columns; at most {MOST_COLUMNS:,} are read")
+    if X.shape[1] > MAX_COLUMNS:
+        raise DataError(f"{path} has {X.shape[1]:,} columns; at most {MAX_COLUMNS:,} are read")
     if reading.topics:
         topics.check_ids(y, path)
     return Parsed(X, y, query if query.any() else None)

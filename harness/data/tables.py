@@ -20,7 +20,7 @@ from harness.data.safe_names import count, listed, shown
 if TYPE_CHECKING:
     from harness.data.parsers import Parsed
 
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 FEW_CLASSES = 20  # number of classes allowed for any number of rows
 
 
@@ -136,7 +136,7 @@ def encode_target(
                 f"{place}: the target {shown(name)} has {n_classes:,} classes, not 2; "
                 "use the task multiclass"
             )
-        if n_classes > MOST_CLASSES or (n_classes > FEW_CLASSES and n_classes > len(codes) / 2):
+        if n_classes > MAX_CLASSES or (n_classes > FEW_CLASSES and n_classes > len(codes) / 2):
             raise DataError(
                 f"{place}: the target {shown(name)} has {n_classes:,} different labels in "
                 f"{len(codes):,} rows, so they are not classes; name another column"

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from harness.core.errors import DataError
-from harness.data.columns import MOST_COLUMNS
+from harness.data.columns import MAX_COLUMNS
 from harness.data.folders import most_bytes
 from harness.data.reading import Reading
 from harness.data.streams import open_data, packed_size
 
-BLOCK = (
-    2**19
-)  # bytes; fewer than `MOST_COLUMNS`, so a line inside a block never has too many fields
+BLOCK = 2**19  # bytes; fewer than `MAX_COLUMNS`, so a line inside a block never has too many fields
 LONGEST_LINE = 64 * 2**20  # bytes
 FIELD = 24  # bytes of memory that a parser needs for each field, beside the text itself
 ALWAYS_ALLOWED = 2**30  # bytes of memory that a parser may need for any file
@@ -72,7 +70,7 @@ def bounded_lines(stream: IO[bytes], path: Path, separators: str = "") -> Iterat
         number += 1
         if len(line) > LONGEST_LINE:
             raise _too_long(path, number)
-        if len(line) > MOST_COLUMNS:
+        if len(line) > MAX_COLUMNS:
             fields = sum(line.count(char.encode()) for char in separators)
             _check_fields(path, number, fields)
         yield line
@@ -119,10 +117,10 @@ def _separators(reading: Reading) -> tuple[bytes, ...]:
 
 
 def _check_fields(path: Path, line: int, separators: int) -> None:
-    if separators >= MOST_COLUMNS + 1:
+    if separators >= MAX_COLUMNS + 1:
         raise DataError(
-            f"{path} has more than {MOST_COLUMNS:,} columns in line {line:,}; "
-            f"at most {MOST_COLUMNS:,} are read"
+            f"{path} has more than {MAX_COLUMNS:,} columns in line {line:,}; "
+            f"at most {MAX_COLUMNS:,} are read"
         )
 
 

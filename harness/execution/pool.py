@@ -14,7 +14,7 @@ from harness.core.model import Failure, Job
 from harness.execution.session import DiedError, Session
 from harness.plugins.files import is_file
 
-FEWEST, MOST = 2, 32  # bounds of the number of idle workers
+MIN_IDLE, MAX_IDLE = 2, 32  # bounds of the number of idle workers
 IDLE_BYTES = 3 * 2**28  # maximum memory of an idle worker; half suffices without a table
 
 
@@ -23,7 +23,7 @@ def idle_workers() -> int:
 
     If there are enough, the workers that compiled the kernels are reused for the trials.
     """
-    return max(FEWEST, min(MOST, psutil.virtual_memory().available // IDLE_BYTES))
+    return max(MIN_IDLE, min(MAX_IDLE, psutil.virtual_memory().available // IDLE_BYTES))
 
 
 class Pool:

@@ -134,4 +134,4 @@ def reached(address: Any) -> Any:
 def register_executors(register: Callable[[Executor], None]) -> None:
     """Register the dask executor."""
     summary = "workers of a Dask cluster; options scheduler=URL, jobs=N of a cluster of this run"
-    register(Executor("dask", run_dask, summary, fight=run_duels_dask))
+    register(Executor("dask", run_dask, summary, run_duels=run_duels_dask))

@@ -28,12 +28,15 @@ try:
 except ImportError:  # revisions in which `harness.plugins` was one module
     from harness.plugins import load_registry
 registry = load_registry(sys.argv[1:])
+def parity_levels(algorithm):  # `rungs` was their name
+    old = "parity_levels" not in vars(algorithm)
+    return dict(algorithm.rungs if old else algorithm.parity_levels)
 found = {{
     name: {{
         "plugin": entry.plugin,
         "path": str(entry.path),
         "params": dict(entry.value.params),
-        "rungs": dict(entry.value.rungs),
+        "parity_levels": parity_levels(entry.value),
         "reference": entry.value.reference,
     }}
     for name, entry in registry.entries["algorithm"].items()
@@ -49,7 +52,7 @@ class Base:
     """A revision that can be run."""
 
     environment: Environment
-    algorithms: Mapping[str, Mapping[str, Any]]  # name → plugin, path, params, rungs, reference
+    algorithms: Mapping[str, Mapping[str, Any]]  # name → plugin, path, params, …
     broken: Mapping[str, str]  # plugins that do not load there, with the reason
     versions: Mapping[str, str]  # of its libraries
     own_libraries: bool  # whether the base has its own interpreter

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.analysis.gates import Decision
-from harness.analysis.parity_level import MEANING, reaches
 from harness.config.experiment import Gate
+from harness.core.parity_level import MEANING, reaches
 from harness.gate.base import Base
-from harness.gate.decision import decided
+from harness.gate.decision import make_decision
 from harness.gate.revision import lies_in
 from harness.plugins.registry import Registry
 
@@ -40,24 +40,24 @@ def lost_claims(
         is_selected = not globs or any(fnmatchcase(name, glob) for glob in globs)
         if not is_selected or not lies_in(known["path"], tree) or known["plugin"] in broken:
             continue
-        for mode, rung in known["rungs"].items():
-            if why := _dropped(registry, name, known, mode, rung):
-                message = (
-                    f"lost claim: in {mode} mode the base claims {rung} ({MEANING[rung]}); {why}"
-                )
+        for mode, level in known["parity_levels"].items():
+            if why := _dropped(registry, name, known, mode):
+                claim = f"in {mode} mode the base claims {level} ({MEANING[level]})"
                 library = str(known["reference"])
-                gate = Gate(kind="rung", algorithm=name, reference=library, limit=rung)
-                yield decided(gate, "fail", message)
+                gate = Gate(kind="parity_level", algorithm=name, reference=library, limit=level)
+                yield make_decision(gate, "fail", f"lost claim: {claim}; {why}")
 
 
-def _dropped(registry: Registry, name: str, known: Mapping[str, Any], mode: str, rung: str) -> str:
+def _dropped(registry: Registry, name: str, known: Mapping[str, Any], mode: str) -> str:
     """Describe the head's declaration that replaces a claim; empty if the claim still holds."""
     if name not in registry.entries["algorithm"]:
         return "the head does not have the algorithm"
     head = registry.algorithm(name)
     if head.reference != known["reference"]:
         return f"in the head its reference is {head.reference or 'no library'}"
-    if mode not in head.rungs:
+    if mode not in head.parity_levels:
         return "the head claims nothing there"
-    claimed = head.rungs[mode]
-    return "" if reaches(claimed, rung) else f"the head claims only {claimed} ({MEANING[claimed]})"
+    claimed = head.parity_levels[mode]
+    if reaches(claimed, known["parity_levels"][mode]):
+        return ""
+    return f"the head claims only {claimed} ({MEANING[claimed]})"

@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from harness.analysis.gates import Decision, State, decide_gates, decide_ratio
-from harness.analysis.parity_level import reaches
 from harness.analysis.run_view import Cell, Parity, RunView
 from harness.analysis.stats import hodges_lehmann, transformed
 from harness.config.experiment import Gate
 from harness.core.ids import canonical
 from harness.core.model import FAILURES, Status
+from harness.core.parity_level import reaches
 
 LEVEL = 0.95
-LEAST_BYTES = 512 * 1024  # a smaller rise of the peak passes, whatever its share
+MIN_BYTES = 512 * 1024  # a smaller rise of the peak passes, whatever its share
 GATED = ("train", "predict")
 PEAKS = ("fit", "predict")
 PAGE = 4096  # bytes; a smaller peak counts as one page
@@ -54,20 +54,22 @@ def decide(view: RunView, labels: Mapping[str, str], limits: Limits) -> list[Dec
     return decisions
 
 
-def unmeasured(label: str, reason: str) -> list[Decision]:
+def undecided_decisions(label: str, reason: str) -> list[Decision]:
     """Return an undecided decision of each kind for all algorithms: none was measured."""
     pair = {"algorithm": "*", "reference": label}
     speeds = [Gate(kind="speed", phase=phase, **pair) for phase in GATED]
     kinds = [Gate(kind="accuracy", **pair), Gate(kind="memory", **pair)]
-    return [decided(gate, "undecided", reason) for gate in (*kinds, *speeds)]
+    return [make_decision(gate, "undecided", reason) for gate in (*kinds, *speeds)]
 
 
-def lost(algorithm: str, label: str, reason: str) -> Decision:
+def failed_to_load(algorithm: str, label: str, reason: str) -> Decision:
     """Return the failure of an algorithm that the head cannot load."""
-    return decided(Gate(kind="accuracy", algorithm=algorithm, reference=label), "fail", reason)
+    return make_decision(
+        Gate(kind="accuracy", algorithm=algorithm, reference=label), "fail", reason
+    )
 
 
-def decided(gate: Gate, state: State, reason: str, dataset: str = "") -> Decision:
+def make_decision(gate: Gate, state: State, reason: str, dataset: str = "") -> Decision:
     """Return a decision that rests on no measurement."""
     limit = "" if gate.limit is None else gate.limit
     return Decision(gate, state, reason, gate.algorithm, gate.reference, dataset, limit)
@@ -132,12 +134,12 @@ def _compare_peaks(
 ) -> Decision:
     """Return whether the head's peaks (the first of each pair) exceed the base's."""
     if not pairs:
-        return decided(gate, "undecided", "no peak of both sides", dataset)
+        return make_decision(gate, "undecided", "no peak of both sides", dataset)
     ratio = transformed(hodges_lehmann([math.log(b / h) for h, b in pairs], LEVEL), math.exp)
     more = median(h - b for h, b in pairs)
     state, why = decide_ratio(ratio, "split", least, 0.0)
-    if state != "pass" and more < LEAST_BYTES:
-        state, why = "pass", f"less than {LEAST_BYTES // 1024} KiB more"
+    if state != "pass" and more < MIN_BYTES:
+        state, why = "pass", f"less than {MIN_BYTES // 1024} KiB more"
     what = "a fit" if gate.phase == "train" else "a prediction"
     reason = "; ".join(filter(None, [f"{more / 2**20:+.2f} MiB at the peak of {what}", why]))
     return Decision(gate, state, reason, gate.algorithm, gate.reference, dataset, least, ratio)
@@ -170,18 +172,19 @@ def _parity_levels(view: RunView, name: str, label: str) -> Iterator[Decision]:
     """Compare the parity level of the head with that of the base."""
     heads = {_key(p): p for p in view.parity if p.algorithm == name}
     for base in (p for p in view.parity if p.algorithm == label):
-        if (head := heads.get(_key(base))) is not None and base.rung:
-            gate = Gate(kind="rung", algorithm=name, reference=base.reference, limit=base.rung)
+        if (head := heads.get(_key(base))) is not None and base.parity_level:
+            level, reference = base.parity_level, base.reference
+            gate = Gate(kind="parity_level", algorithm=name, reference=reference, limit=level)
             state, reason = _compare_levels(head, base)
-            names = (name, base.reference, base.dataset)
-            yield Decision(gate, state, reason, *names, limit=base.rung)
+            yield Decision(gate, state, reason, name, reference, base.dataset, level)
 
 
 def _compare_levels(head: Parity, base: Parity) -> tuple[State, str]:
     mode = str(head.params[0].get("parity") or "default")
-    message = f"{mode} mode reaches {head.rung or 'no parity level'}, the base {base.rung}"
+    level = head.parity_level or "no parity level"
+    message = f"{mode} mode reaches {level}, the base {base.parity_level}"
     reason = "; ".join(filter(None, [message, head.reason]))
-    return ("pass" if reaches(head.rung, base.rung) else "fail"), reason
+    return ("pass" if reaches(head.parity_level, base.parity_level) else "fail"), reason
 
 
 def _key(parity: Parity) -> tuple[str, str, str]:

@@ -192,7 +192,7 @@ def _claims(experiment: Experiment, registry: Registry) -> Iterable[tuple[str, s
         name = choice if isinstance(choice, str) else choice.name
         declared = registry.algorithm(name)
         if declared.reference in registry.names("algorithm"):
-            for mode in declared.rungs:
+            for mode in declared.parity_levels:
                 yield name, mode, str(declared.reference)
 
 

@@ -26,7 +26,7 @@ from harness.core.progress import Progress
 from harness.gate.base import Base, make_base
 from harness.gate.changes import Changes, find_changes
 from harness.gate.claims import lost_claims
-from harness.gate.decision import Limits, decide, lost, unmeasured
+from harness.gate.decision import Limits, decide, failed_to_load, undecided_decisions
 from harness.gate.libraries import HARNESS_ROOT, BaseError
 from harness.gate.plan import Sides, plan_parity_matches, plan_sides, roots_of, set_by
 from harness.gate.revision import (
@@ -38,7 +38,7 @@ from harness.gate.revision import (
     head_of,
     in_tree,
 )
-from harness.gate.unfinished import find_undone, mark_undone
+from harness.gate.unfinished import find_unfinished, mark_unfinished
 from harness.planning.candidates import without_labels
 from harness.planning.plan import Plan
 from harness.planning.tree_comparisons import Match
@@ -117,23 +117,26 @@ def compare_with_revision(request: GateRequest, registry: Registry, progress: Pr
             base = base_of(request.plugin_files, registry, revision, tree, progress)
         except BaseError as error:
             progress.message(str(error))
-            decisions = unmeasured(f"*@{revision.short}", str(error))
+            decisions = undecided_decisions(f"*@{revision.short}", str(error))
             return Answer(answer.base, answer.head, decisions=decisions)
         globs = request.algorithms
         changes = find_changes(
             registry, base, revision.repository, tree, globs, everything=request.everything
         )
         notes = tuple(_notes(revision, base))
-        gone = [lost(name, f"{name}@{revision.short}", why) for name, why in changes.lost.items()]
-        gone += lost_claims(registry, base, tree, globs)
+        removed = [
+            failed_to_load(name, f"{name}@{revision.short}", why)
+            for name, why in changes.lost.items()
+        ]
+        removed += lost_claims(registry, base, tree, globs)
         if not changes.chosen:
-            return Answer(answer.base, answer.head, "", gone, changes, notes)
+            return Answer(answer.base, answer.head, "", removed, changes, notes)
         reasons = ", ".join(f"{name} ({why})" for name, why in changes.chosen.items())
         progress.message(f"to compare: {reasons}")
         measured = _Measurement(
             request, registry, revision, tree, base, list(changes.chosen), deadline
         )
-        run, decisions = measured.carry_out(gone, progress)
+        run, decisions = measured.carry_out(removed, progress)
         return Answer(answer.base, answer.head, run, decisions, changes, notes)
 
 
@@ -197,8 +200,10 @@ class _Measurement:
     names: list[str]
     deadline: float  # of the monotonic clock
 
-    def carry_out(self, gone: Sequence[Decision], progress: Progress) -> tuple[str, list[Decision]]:
-        """Run both sides; return the run's id and all decisions, including those in ``gone``."""
+    def carry_out(
+        self, removed: Sequence[Decision], progress: Progress
+    ) -> tuple[str, list[Decision]]:
+        """Run both sides; return the run's id and all decisions, including those in ``removed``."""
         experiment, files = self._experiment(), self.request.plugin_files
         sides = Sides(
             self.base,
@@ -234,8 +239,8 @@ class _Measurement:
                 status = "done"
             finally:
                 store.finish_run(run_id, status)
-            decisions = [*gone, *self._decisions(store, run_id, plan, matches)]
-            store.event(run_id, "gate", [_kept(decision) for decision in decisions])
+            decisions = [*removed, *self._decisions(store, run_id, plan, matches)]
+            store.event(run_id, "gate", [_stored_form(decision) for decision in decisions])
         return run_id, decisions
 
     def _decisions(
@@ -245,10 +250,10 @@ class _Measurement:
         view = view_run(store, run_id, self.registry)
         labels = {name: f"{name}@{self.revision.short}" for name in self.names}
         compared = [what["id"] for what, _, _ in store.parities(run_id)]
-        undone = find_undone(plan, matches, view, compared)
+        unfinished = find_unfinished(plan, matches, view, compared)
         reason = f"not done within the budget of {self.request.budget / 60:.3g} min"
         decisions = decide(view, labels, self.request.limits)
-        return list(mark_undone(decisions, undone, self.revision.short, reason))
+        return list(mark_unfinished(decisions, unfinished, self.revision.short, reason))
 
     def _experiment(self) -> Experiment:
         """Return the experiment of both sides: the changed algorithms on the requested datasets."""
@@ -266,7 +271,7 @@ class _Measurement:
         return experiment.model_copy(update={**changes, "verdicts": verdicts})
 
 
-def _kept(decision: Decision) -> JSON:
+def _stored_form(decision: Decision) -> JSON:
     """Return a decision in the form in which the store keeps it."""
     record = {**to_json(decision), "gate": decision.gate.model_dump(mode="json")}
     return {key: value for key, value in record.items() if key != "measured"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.analysis.gates import Decision
 from harness.analysis.run_view import RunView
 from harness.config.experiment import Gate
-from harness.gate.decision import GATED, decided
+from harness.gate.decision import GATED, make_decision
 from harness.planning.plan import Plan
 from harness.planning.tree_comparisons import Match
 
@@ -16,7 +16,7 @@ Where = tuple[str, str]  # an algorithm as the head calls it, and a dataset
 
 
 @dataclass(frozen=True)
-class Undone:
+class Unfinished:
     """Algorithms and datasets with unfinished measurements, by kind of measurement."""
 
     trials: frozenset[Where] = frozenset()
@@ -29,7 +29,7 @@ class Undone:
         A decision without a dataset means that the algorithm has no measurement at all.
         """
         kind = decision.gate.kind
-        if decision.state == "fail" or kind == "rung":
+        if decision.state == "fail" or kind == "parity_level":
             return False
         places = self.duels if kind == "speed" else self.trials
         names = {name for name, _ in places}
@@ -37,9 +37,9 @@ class Undone:
         return where in places or (not decision.dataset and decision.algorithm in names)
 
 
-def find_undone(
+def find_unfinished(
     plan: Plan, matches: Iterable[Match], view: RunView, compared: Iterable[str]
-) -> Undone:
+) -> Unfinished:
     """Return the part of a plan that has no outcome.
 
     Parameters
@@ -54,7 +54,7 @@ def find_undone(
     trials = {outcome.trial.id for cell in view.cells for outcome in cell.outcomes}
     duels = {outcome.duel.id for outcome in view.duels}
     made = set(compared)
-    return Undone(
+    return Unfinished(
         frozenset(
             (job.algorithm, job.dataset.name)
             for job in plan.jobs
@@ -71,8 +71,8 @@ def find_undone(
     )
 
 
-def mark_undone(
-    decisions: Iterable[Decision], undone: Undone, base: str, reason: str
+def mark_unfinished(
+    decisions: Iterable[Decision], unfinished: Unfinished, base: str, reason: str
 ) -> Iterator[Decision]:
     """Yield the decisions; replace those that rest on unfinished measurements by undecided ones.
 
@@ -83,27 +83,27 @@ def mark_undone(
     reason
         Reason why they are unfinished.
     """
-    kept = [decision for decision in decisions if not undone.covers(decision)]
+    kept = [decision for decision in decisions if not unfinished.covers(decision)]
     yield from kept
     failed = {_key(d.gate, d.dataset) for d in kept if d.state == "fail"}
-    for gate, dataset in _gates(undone, base):
-        if gate.kind == "rung" or _key(gate, dataset) not in failed:
-            yield decided(gate, "undecided", reason, dataset)
+    for gate, dataset in _gates(unfinished, base):
+        if gate.kind == "parity_level" or _key(gate, dataset) not in failed:
+            yield make_decision(gate, "undecided", reason, dataset)
 
 
-def _gates(undone: Undone, base: str) -> Iterator[tuple[Gate, str]]:
+def _gates(unfinished: Unfinished, base: str) -> Iterator[tuple[Gate, str]]:
     """Yield each gate that was not measured, with its dataset."""
-    for name, dataset in sorted(undone.trials):
+    for name, dataset in sorted(unfinished.trials):
         pair = {"algorithm": name, "reference": f"{name}@{base}"}
         yield Gate(kind="accuracy", **pair), dataset
         for phase in GATED:
             yield Gate(kind="memory", phase=phase, **pair), dataset
-    for name, dataset in sorted(undone.duels):
+    for name, dataset in sorted(unfinished.duels):
         pair = {"algorithm": name, "reference": f"{name}@{base}"}
         for phase in GATED:
             yield Gate(kind="speed", phase=phase, **pair), dataset
-    for name, reference, dataset in sorted(undone.matches):
-        yield Gate(kind="rung", algorithm=name, reference=reference, limit="L0"), dataset
+    for name, reference, dataset in sorted(unfinished.matches):
+        yield Gate(kind="parity_level", algorithm=name, reference=reference, limit="L0"), dataset
 
 
 def _key(gate: Gate, dataset: str) -> tuple[str, str, str, str]:

@@ -14,7 +14,7 @@ from harness.execution.session import SessionError
 
 SHORTEST_CALL = 0.01  # seconds; a shorter phase is repeated within one call
 LONG_CALL = 1.0  # seconds; a longer phase is warmed up by one call
-MOST_REPEATS = 200
+MAX_REPEATS = 200
 ROWS = 20  # rows that `predict_one` predicts one by one; its sample is the mean per row
 FIELDS: Mapping[str, JSON] = {"predict_one": {"rows": ROWS}}
 READY_TIMEOUT = 1800.0  # seconds for the import and for loading the table; no trial limit applies
@@ -87,8 +87,8 @@ class Side:
         if self.cold[-1].wall * rows >= LONG_CALL:
             return
         seconds = self.take(phase).wall * rows
-        needed = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MOST_REPEATS
-        self.repeats[phase] = min(needed, MOST_REPEATS)
+        needed = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MAX_REPEATS
+        self.repeats[phase] = min(needed, MAX_REPEATS)
 
     def take(self, phase: str) -> Sample:
         """Run a phase with its number of repeats and return the mean of one repeat."""

@@ -20,8 +20,8 @@ from harness.core.outcome_files import outcome_path, read_outcome
 from harness.execution.session import DiedError, Session
 from harness.execution.supervisor import Supervisor
 
-LEAST_SECONDS = 0.02  # of one timed sample; shorter calls are repeated and averaged
-MOST_REPEATS = 50
+MIN_SECONDS = 0.02  # of one timed sample; shorter calls are repeated and averaged
+MAX_REPEATS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def _fitted(session: Session, limit: float, trial: Trial, variation: JSON, calls
 
 def _timed(session: Session, limit: float, cold: float, calls: int) -> tuple[float, ...]:
     """Return seconds of native form plus fit for each call; short calls are averaged."""
-    repeats = max(1, min(MOST_REPEATS, math.ceil(LEAST_SECONDS / max(cold, 1e-9))))
+    repeats = max(1, min(MAX_REPEATS, math.ceil(MIN_SECONDS / max(cold, 1e-9))))
     totals = []
     for _ in range(calls):
         walls = [_wall(session.ask(do, limit, repeats=repeats)) for do in ("native", "fit")]

@@ -15,11 +15,11 @@ import numpy as np
 
 from harness.analysis.difference import Comparison
 from harness.analysis.parity import Side, Training, compare
-from harness.analysis.parity_level import AGREEMENTS
 from harness.core import machine
 from harness.core.errors import DataError, HarnessError
 from harness.core.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
 from harness.core.outcome_files import outcome_path
+from harness.core.parity_level import AGREEMENTS
 from harness.core.progress import Progress
 from harness.execution.compiling import KIND, compile_and_report
 from harness.execution.supervisor import Supervisor

@@ -34,7 +34,7 @@ def _algorithm(algorithm: Algorithm) -> JSON:
     names = ("origin", "reference", "paper", "summary")
     return {
         **{name: getattr(algorithm, name) for name in names},
-        "rungs": dict(algorithm.rungs),
+        "parity_levels": dict(algorithm.parity_levels),
         "libraries": list(algorithm.libraries),
         "tasks": sorted(algorithm.tasks),
         "capacity": {

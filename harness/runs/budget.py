@@ -34,18 +34,18 @@ from harness.runs.execute import side_by_side
 
 KIND = "budget"  # of the stored event that lists the reductions
 VERSION = 2  # increase when budgets are spent differently
-FEWEST_SPLITS = 3  # fewer give no useful interval
+MIN_SPLITS = 3  # fewer give no useful interval
 CELLS = 160_000  # rows × columns × classes of the larger sample
-FEWEST_ROWS = 500  # of the larger sample
+MIN_ROWS = 500  # of the larger sample
 SMALLER = 4  # ratio of the rows of the larger sample to the smaller one
 GROWTH = 1.15  # factor on extrapolated times: fits scale slightly worse than linearly
 RESERVE = 0.15  # share of the budget for diagnostics, the report, and errors of prediction
 SHARE_OF_A_SAMPLE = 6  # a fit on a sample may take 1 / 6 of the budget
-LEAST_SHARE = 0.1  # of the rows: below it, the slowest algorithm is left out instead
+MIN_SHARE = 0.1  # of the rows: below it, the slowest algorithm is left out instead
 MUCH_FASTER = 3  # ratio of times from which a library's algorithm may be left out for ours
 LARGE_SHARE = 0.15  # of the time of a round, from which leaving out an algorithm helps
-FEWEST_CONFIGURATIONS = 5  # of a search
-MOST_CONFIGURATIONS = 100
+MIN_CONFIGURATIONS = 5  # of a search
+MAX_CONFIGURATIONS = 100
 
 Seconds = dict[tuple[str, str], float]  # (algorithm, dataset) → seconds of one trial
 
@@ -96,7 +96,7 @@ class Sizes:
     def sample(self) -> int:
         """Return the rows of the larger sample."""
         width = max(1, self.columns) * max(1, self.classes if self.classes > 2 else 1)
-        return max(FEWEST_ROWS, CELLS // width)
+        return max(MIN_ROWS, CELLS // width)
 
 
 def needs_samples(sizes: Sizes) -> bool:
@@ -200,7 +200,7 @@ def fit_experiment(
         left_out |= slow
         known = {key: cost for key, cost in known.items() if key[0] not in slow}
         rows = _rows_that_fit(round_at, fewest, most, left)
-    while may_leave_out and rows < LEAST_SHARE * most and len({name for name, _ in known}) > 2:
+    while may_leave_out and rows < MIN_SHARE * most and len({name for name, _ in known}) > 2:
         each = {key: cost.at(most) for key, cost in known.items()}
         slowest = max(each, key=each.__getitem__)
         if each[slowest] < sum(each.values()) / 2:
@@ -213,7 +213,7 @@ def fit_experiment(
     if rows < most:
         fitted = with_rows(fitted, _two_digits(rows))
     if not SEARCHED.isdisjoint(experiment.tracks):
-        fitted = _more_configurations(fitted, left / (FEWEST_SPLITS * max(round_at(rows), 1e-9)))
+        fitted = _more_configurations(fitted, left / (MIN_SPLITS * max(round_at(rows), 1e-9)))
     return fitted, left_out
 
 
@@ -253,12 +253,12 @@ def _slow_counterparts(
 
 def _rows_that_fit(round_at: Callable[[int], float], fewest: int, most: int, seconds: float) -> int:
     """Return the most training rows with which the fewest splits take at most ``seconds``."""
-    if FEWEST_SPLITS * round_at(most) <= seconds:
+    if MIN_SPLITS * round_at(most) <= seconds:
         return most
     low, high = fewest, most
     while high - low > max(1, low // 50):
         middle = (low + high) // 2
-        fits = FEWEST_SPLITS * round_at(middle) <= seconds
+        fits = MIN_SPLITS * round_at(middle) <= seconds
         low, high = (middle, high) if fits else (low, middle)
     return low
 
@@ -270,7 +270,7 @@ def _searches(experiment: Experiment) -> float:
         return 1.0
     tuning = experiment.tuning
     share = (tuning.inner_folds - 1) / tuning.inner_folds
-    tried = min(tuning.configurations, FEWEST_CONFIGURATIONS)
+    tried = min(tuning.configurations, MIN_CONFIGURATIONS)
     members = tried if "ensembled" in searches else 0
     return len(experiment.tracks) + members + len(searches) * tried * tuning.inner_folds * share
 
@@ -281,8 +281,8 @@ def _more_configurations(experiment: Experiment, times: float) -> Experiment:
     ``times`` is the available time divided by the time of the fewest configurations.
     """
     tuning = experiment.tuning
-    least = min(tuning.configurations, FEWEST_CONFIGURATIONS)
-    number: int = max(least, min(MOST_CONFIGURATIONS, int(least * times)))
+    least = min(tuning.configurations, MIN_CONFIGURATIONS)
+    number: int = max(least, min(MAX_CONFIGURATIONS, int(least * times)))
     return _with_configurations(experiment, number)
 
 

@@ -272,7 +272,7 @@ class Execution:
             self.progress.duel_started(duel)
             return run_duel(duel, supervisor.open_session, deadline=self.options.deadline)
 
-        run_all = self.registry.entry("executor", self.options.executor).value.fight
+        run_all = self.registry.entry("executor", self.options.executor).value.run_duels
         options = dict(self.options.executor_options)
         try:
             for outcome in run_all(duels, here, options) if run_all else map(here, duels):

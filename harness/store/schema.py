@@ -105,8 +105,16 @@ CREATE INDEX run_parity_outcome ON run_parity (outcome);
 # A block may have three calls: no table changes, but an older reader knows only four.
 _VERSION_3 = "-- patterns ABA and BAB"
 
+# Parity levels were called rungs. Stored JSON has no spaces, and quotes inside its texts are
+# escaped, so these fragments are keys and values.
+_VERSION_4 = """
+UPDATE run SET config = replace(config, '"rungs":', '"parity_levels":');
+UPDATE run SET config = replace(config, '"kind":"rung"', '"kind":"parity_level"');
+UPDATE event SET data = replace(data, '"kind":"rung"', '"kind":"parity_level"') WHERE kind = 'gate'
+"""
+
 # The script at index i migrates a store from version i to i + 1; version 0 is an empty file.
-MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
+MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 
 
 def apply(connection: sqlite3.Connection, since: int, migrations: Sequence[str]) -> None:

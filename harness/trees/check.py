@@ -45,7 +45,7 @@ CHOICES = {
 }
 
 
-MOST_FEATURES = 2**30 - 1  # predictors store twice the feature number in 32 bits
+MAX_FEATURES = 2**30 - 1  # predictors store twice the feature number in 32 bits
 LARGEST = sys.float_info.max
 SCALARS: dict[str, tuple[type, ...]] = {
     "n_features": (Integral,),
@@ -91,7 +91,7 @@ def check(ensemble: TreeEnsemble) -> None:
         _need(isinstance(given, kinds), f"{name} is not of type {kinds[0].__name__}")
         may_be_any = isinstance(given, str) or name == "missing_value"  # NaN and infinities too
         _need(may_be_any or -LARGEST <= given <= LARGEST, f"{name} is not finite")
-    _need(0 <= ensemble.n_features <= MOST_FEATURES, f"n_features is not in 0 to {MOST_FEATURES}")
+    _need(0 <= ensemble.n_features <= MAX_FEATURES, f"n_features is not in 0 to {MAX_FEATURES}")
     in_range = all(-(2**63) <= code < 2**63 for code in ensemble.classes)
     _need(in_range, "a class is beyond 64 bits")
     _check_shapes(ensemble)

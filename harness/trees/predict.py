@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 22  # values of X that are converted to dense float64 at once
 BINARY = 2
-LEAST_GAP = 1e-6  # between two predictions of a row with the link "ascending"
+MIN_GAP = 1e-6  # between two predictions of a row with the link "ascending"
 TABLE = 2  # dimensions
 
 
@@ -273,6 +273,6 @@ def _link(name: str, score: np.ndarray) -> np.ndarray:
             power = np.exp(score - score.max(axis=1, keepdims=True))
             result = power / power.sum(axis=1, keepdims=True)
         elif name == "ascending":
-            gaps = np.logaddexp(score.dtype.type(0), score[:, 1:]) + score.dtype.type(LEAST_GAP)
+            gaps = np.logaddexp(score.dtype.type(0), score[:, 1:]) + score.dtype.type(MIN_GAP)
             result = np.cumsum(np.column_stack([score[:, :1], gaps]), axis=1, dtype=score.dtype)
     return result

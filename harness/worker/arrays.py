@@ -18,8 +18,8 @@ from harness.worker.prepared_trial import PreparedTrial
 from harness.worker.stages import members, staged
 from harness.worker.tuning import Tuned
 
-MOST_BYTES = 4 * 2**30 - 2**20  # the store's limit of a file, minus the overhead of the format
-MOST_CATEGORIES = 1000  # of a column, whose names are kept for drawn trees
+MAX_BYTES = 4 * 2**30 - 2**20  # the store's limit of a file, minus the overhead of the format
+MAX_CATEGORIES = 1000  # of a column, whose names are kept for drawn trees
 LONGEST_CATEGORY = 64  # characters
 
 
@@ -55,7 +55,7 @@ def write_all(
 def small_enough(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the arrays; raise ValueError if they are too large for the store."""
     size = sum(np.asarray(array).nbytes for array in arrays.values())
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise ValueError(f"{size / 2**30:.1f} GiB are more than the store can hold")
     return arrays
 
@@ -102,7 +102,7 @@ def category_names(categories: Mapping[int, tuple[pd.Index, np.ndarray]]) -> dic
     """Return the names of the categories of each column by prepared code."""
     names = {}
     for column, (index, codes) in categories.items():
-        if 0 < len(index) <= MOST_CATEGORIES:
+        if 0 < len(index) <= MAX_CATEGORIES:
             labels = [*(str(label)[:LONGEST_CATEGORY] for label in index), "missing"]
             by_code = {int(c): label for c, label in zip(codes, labels, strict=True) if c >= 0}
             names[column] = [by_code.get(code, str(code)) for code in range(1 + max(by_code))]

@@ -12,8 +12,8 @@ from harness.plugins.metrics import log_loss, rmse_sd
 from harness.worker.prepared_trial import PreparedTrial
 
 REPEATS = 5  # shuffles of each column
-MOST_ROWS = 3000  # test rows that are predicted
-MOST_COLUMNS = 200
+MAX_ROWS = 3000  # test rows that are predicted
+MAX_COLUMNS = 200
 
 
 def permuted(prepared: PreparedTrial, table: Table) -> dict[str, np.ndarray]:
@@ -29,11 +29,11 @@ def permuted(prepared: PreparedTrial, table: Table) -> dict[str, np.ndarray]:
         raise HarnessError("it is measured for classes and numbers only")
     if prepared.is_sparse:
         raise HarnessError("columns of sparse data are not shuffled")
-    if prepared.X_test.shape[1] > MOST_COLUMNS:
-        raise HarnessError(f"it is measured only for {MOST_COLUMNS} columns or fewer")
+    if prepared.X_test.shape[1] > MAX_COLUMNS:
+        raise HarnessError(f"it is measured only for {MAX_COLUMNS} columns or fewer")
     rng = np.random.default_rng(0)
     size = len(prepared.rows.test)
-    rows = np.sort(rng.permutation(size)[:MOST_ROWS])
+    rows = np.sort(rng.permutation(size)[:MAX_ROWS])
     X = prepared.X_test.iloc[rows] if hasattr(prepared.X_test, "iloc") else prepared.X_test[rows]
     y = table.y[prepared.rows.test][rows]
     weight = None if table.weight is None else table.weight[prepared.rows.test][rows]

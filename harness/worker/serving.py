@@ -21,9 +21,9 @@ from harness.worker.prepared_trial import PreparedTrial, one_by_one
 from harness.worker.stages import part_of
 
 MODEL, ROWS = "model.pickle", "rows.pickle"
-MOST_ROWS = 100_000  # different rows that are saved; larger batches repeat them
+MAX_ROWS = 100_000  # different rows that are saved; larger batches repeat them
 SINGLE_ROWS = 100  # different rows that are predicted one by one, in turn
-MOST_CALLS = 200  # of one batch size in one request
+MAX_CALLS = 200  # of one batch size in one request
 
 
 def save_served(prepared: PreparedTrial, folder: Path) -> JSON:
@@ -34,7 +34,7 @@ def save_served(prepared: PreparedTrial, folder: Path) -> JSON:
     HarnessError
         If the model cannot be pickled.
     """
-    rows = np.arange(min(prepared.X_test.shape[0], MOST_ROWS))
+    rows = np.arange(min(prepared.X_test.shape[0], MAX_ROWS))
     try:
         body = pickle.dumps(prepared.adapter, protocol=5)
     except Exception as error:
@@ -73,7 +73,7 @@ class ServedModel:
     def time_batch(self, rows: int, seconds: float) -> list[int]:
         """Return the nanoseconds of calls with a batch; repeat it until so many seconds passed."""
         table, predict = self.batch(rows), self.adapter.predict
-        return _timed(((predict, table) for _ in range(MOST_CALLS)), seconds)
+        return _timed(((predict, table) for _ in range(MAX_CALLS)), seconds)
 
 
 def _timed(calls: Any, seconds: float) -> list[int]:

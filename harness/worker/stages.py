@@ -17,13 +17,13 @@ from harness.core.errors import HarnessError
 from harness.worker.checks import checked
 from harness.worker.prepared_trial import PreparedTrial
 
-MOST_STAGES = 100
-MOST_NUMBERS = 20_000  # stored predictions per stage, of training rows and of test rows
-LEAST_ROWS = 1000  # stored for any number of classes
-MOST_ROWS = 5000  # rows with stored predictions of each member
+MAX_STAGES = 100
+MAX_NUMBERS = 20_000  # stored predictions per stage, of training rows and of test rows
+MIN_ROWS = 1000  # stored for any number of classes
+MAX_ROWS = 5000  # rows with stored predictions of each member
 CLOCK_SHARES = (0.125, 0.25, 0.5, 1.0)  # shares of the members that are trained again and timed
 CLOCK_CALLS = 2  # timed fits of each; the fastest counts
-MOST_CLOCK_SECONDS = 20.0  # of all timed fits; the times of the larger models are extrapolated
+MAX_CLOCK_SECONDS = 20.0  # of all timed fits; the times of the larger models are extrapolated
 
 
 def staged(prepared: PreparedTrial) -> dict[str, np.ndarray]:
@@ -32,7 +32,7 @@ def staged(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     Returns
     -------
     dict
-        ``stage`` (k,): numbers of members, at most ``MOST_STAGES``, evenly spaced, including the
+        ``stage`` (k,): numbers of members, at most ``MAX_STAGES``, evenly spaced, including the
         last one; ``rows`` (n,): positions among the test rows; ``output`` (k, n[, n_classes]);
         ``train_output`` (k, m[, n_classes]), ``train_y`` (m,), ``train_weight`` (m,) if there
         is one; ``clock_stage``, ``clock_seconds``: numbers of members and seconds to train them,
@@ -41,7 +41,7 @@ def staged(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     if not hasattr(prepared.adapter, "staged"):
         raise HarnessError("this plugin has no staged predictions")
     X, y, weight, *_ = prepared.train
-    most = max(LEAST_ROWS, MOST_NUMBERS // max(1, prepared.spec.n_classes))
+    most = max(MIN_ROWS, MAX_NUMBERS // max(1, prepared.spec.n_classes))
     rows, train_rows = (evenly(n, most) for n in (len(prepared.rows.test), len(y)))
     stage, output = _stages(prepared, part_of(prepared.X_test, rows))
     _, train_output = _stages(prepared, part_of(X, train_rows))
@@ -73,7 +73,7 @@ def members(prepared: PreparedTrial) -> dict[str, np.ndarray]:
         raise HarnessError("this plugin has no export_trees")
     ensemble = prepared.adapter.export_trees()
     X, y, *_ = prepared.train
-    rows, train_rows = (evenly(n, MOST_ROWS) for n in (len(prepared.rows.test), len(y)))
+    rows, train_rows = (evenly(n, MAX_ROWS) for n in (len(prepared.rows.test), len(y)))
     return {
         "member": member_predictions(ensemble, part_of(prepared.X_test, rows)),
         "rows": rows,
@@ -103,7 +103,7 @@ def _stages(prepared: PreparedTrial, X: Any) -> tuple[np.ndarray, np.ndarray]:
         raise HarnessError("it has no staged predictions") from error
     if not total:
         raise HarnessError("the fitted model has no stages")
-    kept = {round(i) for i in np.linspace(1, total, min(total, MOST_STAGES))}
+    kept = {round(i) for i in np.linspace(1, total, min(total, MAX_STAGES))}
     stages = enumerate(prepared.adapter.staged(X), start=1)
     outputs = {i: checked(output, prepared.spec, X.shape[0]) for i, output in stages if i in kept}
     return np.fromiter(outputs, np.int64), np.asarray(list(outputs.values()))
@@ -112,7 +112,7 @@ def _stages(prepared: PreparedTrial, X: Any) -> tuple[np.ndarray, np.ndarray]:
 def _clock(prepared: PreparedTrial, total: int) -> tuple[list[int], list[float]]:
     """Train models with fewer members; return their numbers and the training seconds.
 
-    If the next model would exceed ``MOST_CLOCK_SECONDS``, the seconds of all members are
+    If the next model would exceed ``MAX_CLOCK_SECONDS``, the seconds of all members are
     extrapolated from the last two models.
     """
     counts: list[int] = []
@@ -121,7 +121,7 @@ def _clock(prepared: PreparedTrial, total: int) -> tuple[list[int], list[float]]
         if len(counts) >= 2:
             slope = max(0.0, seconds[-1] - seconds[-2]) / (counts[-1] - counts[-2])
             expected = seconds[-1] + slope * (count - counts[-1])
-            if CLOCK_CALLS * (sum(seconds) + expected) > MOST_CLOCK_SECONDS:
+            if CLOCK_CALLS * (sum(seconds) + expected) > MAX_CLOCK_SECONDS:
                 extrapolated = seconds[-1] + slope * (total - counts[-1])
                 return [*counts, total], [*seconds, extrapolated]
         counts.append(count)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 LARGE = 1_000_000  # values of a table whose leftovers are collected before the next one is loaded
-MOST_CLASSES = 50  # number of class labels stored with the facts of a trial
+MAX_CLASSES = 50  # number of class labels stored with the facts of a trial
 
 
 class WorkerState:
@@ -348,7 +348,7 @@ class WorkerState:
             **train_loss,
             **size_facts(prepared.adapter),
             **compiled,
-            "classes": list(table.classes[:MOST_CLASSES]),
+            "classes": list(table.classes[:MAX_CLASSES]),
             "duplicates": prepared.rows.duplicates,
             "machine": machine_id(),
             "load": [prepared.load, facts.load()],

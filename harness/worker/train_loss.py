@@ -12,7 +12,7 @@ from harness.worker.checks import checked
 from harness.worker.prepared_trial import PreparedTrial
 from harness.worker.stages import evenly, part_of
 
-MOST_ROWS = 2000  # maximum number of predicted rows, evenly spaced
+MAX_ROWS = 2000  # maximum number of predicted rows, evenly spaced
 
 
 def score_training_rows(prepared: PreparedTrial, table: Table) -> tuple[JSON, list[str]]:
@@ -24,7 +24,7 @@ def score_training_rows(prepared: PreparedTrial, table: Table) -> tuple[JSON, li
     if prepared.spec.task is Task.RANKING:
         return {}, []
     X, y, weight = prepared.train
-    rows = evenly(len(y), MOST_ROWS)
+    rows = evenly(len(y), MAX_ROWS)
     try:
         output = checked(prepared.adapter.predict(part_of(X, rows)), prepared.spec, len(rows))
     except Exception as error:  # noqa: BLE001 - the plugin may raise anything

@@ -22,7 +22,7 @@ from harness.core.model import JSON, Adapter, Algorithm, Predicted, Spec
 from harness.plugins.metrics import log_loss, rmse_sd
 from harness.worker.ensemble_selection import select_ensemble
 
-LEAST_ROWS = 200  # the least share of the first iteration, in training rows
+MIN_ROWS = 200  # the least share of the first iteration, in training rows
 
 
 class Training(NamedTuple):
@@ -302,10 +302,10 @@ def shares_of_rows(configurations: int, halving: int, rows: int) -> list[float]:
     """Return the share of the training rows of each iteration, ascending; the last one is 1.
 
     An iteration is added as long as at least ``halving`` configurations are left and the share of
-    the first iteration is at least `LEAST_ROWS` of the rows.
+    the first iteration is at least `MIN_ROWS` of the rows.
     """
     shares = [1.0]
-    while halving > 1 and configurations >= halving and rows / halving >= LEAST_ROWS:
+    while halving > 1 and configurations >= halving and rows / halving >= MIN_ROWS:
         configurations, rows = math.ceil(configurations / halving), rows // halving
         shares.append(shares[-1] / halving)
     return shares[::-1]

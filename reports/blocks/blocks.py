@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from harness.analysis.difference import Line
 
-MOST_CHOICES = 12  # of a switch; the style sheet has a rule for each position
+MAX_CHOICES = 12  # of a switch; the style sheet has a rule for each position
 
 
 @explain_fields
@@ -305,7 +305,7 @@ class Switch:
     title
         Name of the group of options.
     choices
-        Alternatives, at most :data:`MOST_CHOICES`.
+        Alternatives, at most :data:`MAX_CHOICES`.
     """
 
     title: str
@@ -313,8 +313,8 @@ class Switch:
     kind: ClassVar[str] = "switch"
 
     def __post_init__(self) -> None:
-        if len(self.choices) > MOST_CHOICES:
-            raise ValueError(f"a switch has {len(self.choices)} choices; at most {MOST_CHOICES}")
+        if len(self.choices) > MAX_CHOICES:
+            raise ValueError(f"a switch has {len(self.choices)} choices; at most {MAX_CHOICES}")
 
 
 @explain_fields

@@ -12,7 +12,7 @@ from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.curves import parts, parts_keys
 from reports.text.format import digits, listing, plural, short
 
-MOST_PANELS = 12  # of one chart
+MAX_PANELS = 12  # of one chart
 SIZE = "training rows"
 
 
@@ -123,7 +123,7 @@ def _best(results: Sequence[Diagnostic]) -> Iterator[dict[str, Any]]:
 
 def _figure(rows: Sequence[dict[str, Any]], axis: str, dataset: str) -> Figure:
     names = list(dict.fromkeys(row["name"] for row in rows))
-    names, left = names[:MOST_PANELS], len(names) - MOST_PANELS
+    names, left = names[:MAX_PANELS], len(names) - MAX_PANELS
     drawn = sorted((r for r in rows if r["name"] in names), key=lambda r: names.index(r["name"]))
     kinds = [kind for kind in ("error", "bias", "variance", "noise") if kind in drawn[0]]
     columns = [Column("Model"), Column(short(axis), numeric=True)]

@@ -13,7 +13,7 @@ from reports.charts.curves import curves, reliability, side_keys
 from reports.charts.scaling import importance_figures, scaling_figures
 from reports.text.format import bounds, count, digits, short
 
-MOST_PANELS = 12  # of one chart
+MAX_PANELS = 12  # of one chart
 
 
 def _by_dataset(results: Iterable[Diagnostic]) -> Iterator[tuple[str, list[Diagnostic]]]:
@@ -21,7 +21,7 @@ def _by_dataset(results: Iterable[Diagnostic]) -> Iterator[tuple[str, list[Diagn
     for one in results:
         by_dataset.setdefault(one.dataset, []).append(one)
     for dataset, same in by_dataset.items():
-        yield dataset, same[:MOST_PANELS]
+        yield dataset, same[:MAX_PANELS]
 
 
 def staged_figures(results: Sequence[Diagnostic]) -> list[Block]:

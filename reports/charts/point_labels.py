@@ -21,7 +21,7 @@ from reports.charts.plot import (
 from reports.text.format import short
 from reports.text.palette import LABEL
 
-MOST_NAMES = 12  # points of a panel that may all have names; of more, only the most important
+MAX_NAMES = 12  # points of a panel that may all have names; of more, only the most important
 NEAR = tuple(  # anchor and distance of a label that needs no leader line
     (anchor, dx, 4 + sign * dy)
     for dy in (0, 9, 15)
@@ -84,7 +84,7 @@ def label_points(
     for name in [*first, *(name for name in named if name not in first)]:
         text = short(name, LABEL)
         free = None
-        if name in first or len(named) <= MOST_NAMES:
+        if name in first or len(named) <= MAX_NAMES:
             free = _free(text, named[name], panel, CLOSE, [*labels, *lines], labels)
         if free is None:
             text = str(numbers[name])

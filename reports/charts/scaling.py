@@ -16,7 +16,7 @@ from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.text.format import digits, listing, plural, seconds, share, short
 
-MOST = len(SERIES)  # lines of one panel
+MAX_LINES = len(SERIES)  # lines of one panel
 PANELS = 12
 
 
@@ -48,8 +48,8 @@ def _grown(dataset: str, results: Sequence[Diagnostic], known: Mapping[int, str]
     ]
     caption = f"Median training time along {listing(axes)} on {short(dataset)}"
     cut = (
-        f"; the chart shows {MOST} of {plural(len(names), 'algorithm')}"
-        if len(names) > MOST
+        f"; the chart shows {MAX_LINES} of {plural(len(names), 'algorithm')}"
+        if len(names) > MAX_LINES
         else ""
     )
     return Figure(

@@ -14,7 +14,7 @@ from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.text.format import bounds, count, plural, ratio, seconds, short
 
-MOST = len(SERIES)  # lines of one panel
+MAX_LINES = len(SERIES)  # lines of one panel
 PANELS = 6  # numbers of threads with a panel
 
 
@@ -150,7 +150,7 @@ def interval_cell(interval: Interval | None, show: Callable[[float | None], str]
 
 
 def _names(times: Iterable[ServingTimes]) -> list[str]:
-    return list(dict.fromkeys(one.algorithm for one in times))[:MOST]
+    return list(dict.fromkeys(one.algorithm for one in times))[:MAX_LINES]
 
 
 def _name_of(quantile: float) -> str:
@@ -270,6 +270,6 @@ def _batch_finding(times: Sequence[ServingTimes], names: Sequence[str]) -> str:
         for size, best in chosen
     ]
     several = len({one.algorithm for one in times}) > len(names)
-    cut = f" The chart shows {MOST} algorithms." if several else ""
+    cut = f" The chart shows {MAX_LINES} algorithms." if several else ""
     threads = plural(fewest, "thread")
     return f"Fastest with {threads}: {' and '.join(words)}. Bars are 95 % intervals.{cut}"

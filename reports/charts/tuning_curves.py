@@ -12,7 +12,7 @@ from reports.charts.axes import Axis, brief_seconds, linear, logarithmic, number
 from reports.charts.plot import Boxes, Lines, Mark, Panel, Plot
 from reports.text.format import count, few, loss, plural, seconds, short
 
-MOST = 12  # panels of a figure
+MAX_PANELS = 12  # panels of a figure
 KEYS = (
     Key("━", "blue", "median over the splits"),
     Key("▒", "band", "lowest to highest split"),
@@ -42,8 +42,12 @@ def tuning_figure(
         x = logarithmic(places, "seconds of the search", label_of=brief_seconds)
     else:
         x = linear([1.0, *places], "configurations", label_of=number)
-    panels = [_panel(name, bands, x, y) for name in list(bands)[:MOST]]
-    cut = f" The chart shows {MOST} of {len(bands)} searches." if len(bands) > MOST else ""
+    panels = [_panel(name, bands, x, y) for name in list(bands)[:MAX_PANELS]]
+    cut = (
+        f" The chart shows {MAX_PANELS} of {len(bands)} searches."
+        if len(bands) > MAX_PANELS
+        else ""
+    )
     return Figure(
         spec=Plot(panels, across=3),
         title=f"Best validation loss against {axis} on {short(dataset, 40)}",
@@ -62,7 +66,7 @@ def _panel(name: str, bands: dict[str, list[Band]], x: Axis, y: Axis) -> Panel:
     ]
     marks: list[Mark] = [
         Boxes(boxes),
-        Lines(others[: MOST - 1], "muted", 1),
+        Lines(others[: MAX_PANELS - 1], "muted", 1),
         Lines([_line(mine)], "blue", 2.2, "", short(name, 40)),
     ]
     return Panel(x, y, marks, short(name, 40), width=210, height=150)

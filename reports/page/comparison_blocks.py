@@ -22,7 +22,7 @@ def comparison_blocks(comparison: RunComparison, prefix: str = "changes") -> lis
         blocks.append(_scores(comparison, prefix))
     if comparison.ratios:
         blocks += [_ratios(comparison, prefix), Paragraph(RATIO_NOTE, role="note")]
-    if comparison.rungs:
+    if comparison.parity_levels:
         blocks.append(_parity_levels(comparison, prefix))
     if comparison.turns:
         blocks.append(_turns(comparison, prefix))
@@ -65,9 +65,9 @@ def _parity_levels(comparison: RunComparison, prefix: str) -> Table:
                 [parity_level_badge(r.new)], r.new, "" if r.old == r.new else "differs from before"
             ),
         ]
-        for r in sorted(comparison.rungs, key=lambda r: r.old == r.new)
+        for r in sorted(comparison.parity_levels, key=lambda r: r.old == r.new)
     ]
-    return Table(columns, rows, "Parity level of each pair", f"{prefix}-rungs")
+    return Table(columns, rows, "Parity level of each pair", f"{prefix}-parity-levels")
 
 
 def _scores(comparison: RunComparison, prefix: str) -> Table:

@@ -18,9 +18,9 @@ from reports.text.format import plural, ratio, short, signed
 from reports.text.inline import Code
 from reports.words.verdict_words import training_phase
 
-MOST = 24  # panels of one chart
+MAX_PANELS = 24  # panels of one chart
 STEADY = 1e-9  # relative change of a score below which it is rounding
-FEWEST = 6  # runs needed for step detection; with fewer every change would be a step
+MIN_RUNS = 6  # runs needed for step detection; with fewer every change would be a step
 ABOUT = (
     "Mean scores of each run, and ratios of its duels. Where asv is installed, a ring "
     "marks a step that its step detection finds. A step is only a hint; a change of a "
@@ -87,7 +87,7 @@ def steps_of(line: Line) -> dict[int, float]:
 
     Empty if there are too few runs or asv, which detects the steps, is not installed.
     """
-    if len(line) < FEWEST:
+    if len(line) < MIN_RUNS:
         return {}
     points = [Point("", "", value) for _, value in line]
     with contextlib.suppress(NoAsvError):
@@ -113,7 +113,7 @@ def _figure(
         return None
     log = name.endswith("-speeds")
     datasets = list(dict.fromkeys(d for by in lines.values() for d in by))
-    drawn = dict(list(lines.items())[:MOST])
+    drawn = dict(list(lines.items())[:MAX_PANELS])
     names = run_names(points)
     x = Axis(-0.3, len(points) - 0.7, range(len(points)), names)
     every = [y for by in drawn.values() for line in by.values() for _, y in line]
@@ -144,7 +144,7 @@ def _figure(
                 cells = [short(what), short(dataset), short(points[int(i)].id)]
                 shown = Cell("" if step is None else f"{signed(100 * step)} %", step)
                 rows.append([*cells, Cell.of(value, ratio), shown])
-    cut = f"; {MOST} of {len(lines)} are drawn" if len(lines) > MOST else ""
+    cut = f"; {MAX_PANELS} of {len(lines)} are drawn" if len(lines) > MAX_PANELS else ""
     return Figure(
         spec=Plot(panels, across=3),
         title=f"{title} over the runs, one panel for each algorithm",

@@ -15,7 +15,7 @@ from reports.page.build import Shown, page_of, write_page
 from reports.page.render import Renderer
 from reports.text.format import digits, plural, short, signed
 
-MOST = 30  # panels of one algorithm
+MAX_PANELS = 30  # panels of one algorithm
 TICKS = 4
 NOTE = (
     "Lower is better. Each dot is a commit: the median of its measurements. Times come "
@@ -78,7 +78,7 @@ def _change(step: Step) -> Cell:
 
 
 def _drawn(name: str, series: Sequence[Series]) -> Fragment:
-    panels = [_panel(one) for one in series[:MOST]]
+    panels = [_panel(one) for one in series[:MAX_PANELS]]
     columns = [*texts("What", "Commit", "Measured"), *numeric("Value")]
     rows: list[Row] = [
         [
@@ -90,7 +90,7 @@ def _drawn(name: str, series: Sequence[Series]) -> Fragment:
         for one in series
         for point in one.points
     ]
-    cut = f"; {MOST} of {len(series)} are drawn" if len(series) > MOST else ""
+    cut = f"; {MAX_PANELS} of {len(series)} are drawn" if len(series) > MAX_PANELS else ""
     figure = Figure(
         spec=Plot(panels, across=3),
         title=f"{short(name)} over commits",

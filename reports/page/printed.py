@@ -23,7 +23,7 @@ GATE_HEADER = ("Gate", "State", "Algorithm", "Dataset", "Measured", "Limit", "Wh
 CHANGE_HEADER = ("Verdict", "Algorithm", "Dataset", "Metric", "Change", "Tolerance", "Why")
 SECONDS_HEADER = ("Algorithm", "Dataset", "Phase", "Old", "New", "New / old")
 RATIO_HEADER = ("Change", "Algorithm", "Dataset", "Phase", "Old ratio", "New ratio")
-RUNG_HEADER = ("Algorithm", "Dataset", "Mode", "Old level", "New level")
+PARITY_LEVEL_HEADER = ("Algorithm", "Dataset", "Mode", "Old level", "New level")
 TURN_HEADER = ("Algorithm", "Dataset", "Split", "Old", "New")
 RAW = (
     "Seconds of two runs are rough: the runs were not timed side by side. Only a duel "
@@ -171,7 +171,7 @@ def by_verdict(ratios: Iterable[RatioChange]) -> list[RatioChange]:
     return sorted(ratios, key=lambda r: order[r.verdict])
 
 
-def rung_rows(comparison: RunComparison) -> Rows:
+def parity_level_rows(comparison: RunComparison) -> Rows:
     """Return one row for each pair and dataset whose parity level changed."""
     return [
         [
@@ -181,7 +181,7 @@ def rung_rows(comparison: RunComparison) -> Rows:
             r.old or "none",
             r.new or "none",
         ]
-        for r in comparison.rungs
+        for r in comparison.parity_levels
         if r.old != r.new
     ]
 
@@ -207,7 +207,7 @@ def comparison_sentence(comparison: RunComparison) -> str:
     for word in ("slower", "faster"):
         changed = sum(r.verdict == word for r in c.ratios)
         parts += [f"{plural(changed, 'ratio')} of duels {word} now"] if changed else []
-    other = sum(r.old != r.new for r in c.rungs)
+    other = sum(r.old != r.new for r in c.parity_levels)
     parts += [f"{plural(other, 'pair')} with another parity level"] if other else []
     return spaced(f"{'; '.join(parts)}. Scores: {listing(tally) or 'none to compare'}.")
 
@@ -220,8 +220,8 @@ def comparison_markdown(comparison: RunComparison) -> str:
         parts += [markdown_table(CHANGE_HEADER, rows), "A positive change is an improvement."]
     if rows := turn_rows(comparison):
         parts += [markdown_table(TURN_HEADER, rows)]
-    if rows := rung_rows(comparison):
-        parts += [markdown_table(RUNG_HEADER, rows)]
+    if rows := parity_level_rows(comparison):
+        parts += [markdown_table(PARITY_LEVEL_HEADER, rows)]
     if rows := ratio_rows(comparison):
         parts += [markdown_table(RATIO_HEADER, rows), RATIO_NOTE]
     if rows := seconds_rows(comparison):
@@ -245,7 +245,7 @@ def comparison_tables(comparison: RunComparison) -> list[tuple[str, tuple[Sequen
     """Return title, header and rows of each table: scores, levels, ratios, outcomes, seconds."""
     tables = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),
-        ("another parity level", (RUNG_HEADER, rung_rows(comparison))),
+        ("another parity level", (PARITY_LEVEL_HEADER, parity_level_rows(comparison))),
         (RATIO_NOTE, (RATIO_HEADER, ratio_rows(comparison))),
         ("another outcome", (TURN_HEADER, turn_rows(comparison))),
         (RAW, (SECONDS_HEADER, seconds_rows(comparison))),

@@ -103,7 +103,7 @@ def _parity_levels(points: Sequence[RunPoint], name: str) -> Table:
     for i, point in enumerate(points):
         for p in point.parity:
             place = (p.algorithm, p.reference, p.dataset, mode_of(p))
-            levels.setdefault(place, {})[i] = p.rung or "none"
+            levels.setdefault(place, {})[i] = p.parity_level or "none"
     rows: list[Row] = [
         [
             Cell.named(algorithm, f"against {short(reference)}"),
@@ -115,7 +115,7 @@ def _parity_levels(points: Sequence[RunPoint], name: str) -> Table:
     ]
     caption = "Parity level of each pair in each run"
     heads = ("Algorithm", "Dataset", "Mode")
-    return _table(points, heads, rows, caption, f"rungs-{name}", compare=True)
+    return _table(points, heads, rows, caption, f"parity-levels-{name}", compare=True)
 
 
 def _several(levels: Mapping[LevelKey, object]) -> set[tuple[str, str]]:

@@ -10,7 +10,7 @@ from harness.core.model import Task
 from reports.page.page import Page
 from reports.text.format import count
 
-FEWEST = 2  # datasets of a subset
+MIN_DATASETS = 2  # datasets of a subset
 ALL = "all datasets"
 TASKS = [f"task: {task}" for task in Task]
 SIZES = {  # title → most rows
@@ -39,7 +39,7 @@ def dataset_subsets(page: Page) -> dict[str, list[str]]:
         for title in (f"task: {task}", _size(facts), _categories(facts)):
             if title in subsets:
                 subsets[title].append(dataset)
-    kept = {t: part for t, part in subsets.items() if FEWEST <= len(part) < len(every)}
+    kept = {t: part for t, part in subsets.items() if MIN_DATASETS <= len(part) < len(every)}
     return {ALL: every, **kept}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.analysis.parity_level import lowest, reaches
 from harness.analysis.run_view import Accuracy, Parity
+from harness.core.parity_level import lowest, reaches
 from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.page import Page, Pair
 from reports.text.format import SPACE, few, plural, short
@@ -108,7 +108,7 @@ def parity_level_cell(page: Page, pair: Pair) -> Cell:
         for p in page.view.parity
         if (p.algorithm, p.reference) == (pair.algorithm, pair.reference)
     ]
-    claims = page.view.algorithms.get(pair.algorithm, {}).get("rungs") or {}
+    claims = page.view.algorithms.get(pair.algorithm, {}).get("parity_levels") or {}
     if not parities:
         return Cell("not compared", note=f"claims {_highest(claims)}" if claims else "")
     modes: dict[str, list[Parity]] = {}
@@ -117,28 +117,31 @@ def parity_level_cell(page: Page, pair: Pair) -> Cell:
     badges: list[Inline] = []
     missed = False
     for several in modes.values():
-        rung = lowest(p.rung for p in several)
+        level = lowest(p.parity_level for p in several)
         missed |= any(map(misses, several))
-        badges += [parity_level_badge(rung, undecided=_undecided(several)), " "]
+        badges += [parity_level_badge(level, undecided=_undecided(several)), " "]
     names = [f"{short(mode or 'default', 24)} mode" for mode in modes]
     where = f"{few(names)}, {plural(len({p.dataset for p in parities}), 'dataset')}"
-    return Cell(badges[:-1], lowest(p.rung for p in parities), where, tone="bad" if missed else "")
+    order = lowest(p.parity_level for p in parities)
+    return Cell(badges[:-1], order, where, tone="bad" if missed else "")
 
 
 def misses(parity: Parity) -> bool:
     """Whether a pair reaches less than it claims; an undecided pair does not."""
-    open_yet = not parity.rung and parity.verdict == "inconclusive"
-    return bool(parity.claimed) and not open_yet and not reaches(parity.rung, parity.claimed)
+    open_yet = not parity.parity_level and parity.verdict == "inconclusive"
+    return (
+        bool(parity.claimed) and not open_yet and not reaches(parity.parity_level, parity.claimed)
+    )
 
 
 def _undecided(parities: Sequence[Parity]) -> bool:
-    return all(p.verdict == "inconclusive" for p in parities if not p.rung)
+    return all(p.verdict == "inconclusive" for p in parities if not p.parity_level)
 
 
 def _highest(claims: Mapping[str, str]) -> str:
     """Return the highest claimed parity level, with the modes that claim it."""
     best = max(map(str, claims.values()))
-    modes = [short(mode, 24) for mode, rung in claims.items() if str(rung) == best]
+    modes = [short(mode, 24) for mode, level in claims.items() if str(level) == best]
     return f"{short(best, 8)}{SPACE}({few(modes)})"
 
 
@@ -151,10 +154,11 @@ def same_trees(page: Page) -> tuple[str, str]:
     for key in compared:
         mine = [p for p in page.view.parity if (p.algorithm, p.reference) == key]
         by_mode = {
-            mode_of(p): lowest(q.rung for q in mine if mode_of(q) == mode_of(p)) for p in mine
+            mode_of(p): lowest(q.parity_level for q in mine if mode_of(q) == mode_of(p))
+            for p in mine
         }
-        best[key] = max(by_mode.values(), key=lambda rung: (rung != "", rung))
-    same = sum(reaches(rung, "L2") for rung in best.values())
+        best[key] = max(by_mode.values())
+    same = sum(reaches(level, "L2") for level in best.values())
     return f"{same} of {len(best)}", f"{plural(len(best), 'pair')} compared tree by tree"
 
 

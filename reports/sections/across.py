@@ -14,7 +14,7 @@ from harness.analysis.across import (
     nemenyi_distance,
 )
 from harness.analysis.all_pairs import Field, declared_tests, field_of, gaps_of, matrix
-from harness.analysis.elo import FEWEST, elo
+from harness.analysis.elo import MIN_DATASETS, elo
 from harness.analysis.metafeatures import WinnerTree, metafeatures_of, winner_tree
 from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss
 from harness.analysis.pooling import FEW_DATASETS
@@ -43,7 +43,7 @@ NOTE = (
     "the margin is a tie."
 )
 LEVEL = 0.05  # significance level of the sentences
-MOST = 12  # algorithms of the matrix, the best ranked ones
+MAX_ALGORITHMS = 12  # algorithms of the matrix, the best ranked ones
 
 
 @hookimpl
@@ -199,7 +199,7 @@ def _finding(test: Friedman, distance: float, names: list[str], datasets: int) -
 
 
 def _ranking(field: Field, order: list[int], ranks: list[float], name: str) -> Table:
-    ratings = elo(field.losses) if len(field.datasets) >= FEWEST else []
+    ratings = elo(field.losses) if len(field.datasets) >= MIN_DATASETS else []
     is_positive = bool((field.losses >= 0).all())
     better = improvability(field.losses) if is_positive else None
     ratios = geometric_mean_ratio(field.losses) if is_positive else None
@@ -240,7 +240,7 @@ def _matrix(page: Page, field: Field, margin: float) -> list[Block]:
         return []
     losses = field.losses
     mean_rank = friedman(losses).ranks
-    best = sorted(range(len(field.names)), key=lambda i: mean_rank[i])[:MOST]
+    best = sorted(range(len(field.names)), key=lambda i: mean_rank[i])[:MAX_ALGORITHMS]
     shown = Field(
         tuple(field.names[i] for i in best), field.datasets, losses[:, best], field.gaps, ()
     )

@@ -88,7 +88,7 @@ def _panel(page: Page, name: str, results: Sequence[Diagnostic]) -> Panel:
             [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
         ]
         caption = f"{plural(len(rows), 'result')}, one in each row"
-        again = _again(page, answered)
+        again = _rerun_command(page, answered)
         blocks.append(Table(columns, rows, caption, f"diagnostics-{name}", again=again))
         blocks += _with_command(FIGURES[name](answered), again) if name in FIGURES else ()
     if unanswered := [d for d in results if d.reason]:
@@ -97,7 +97,7 @@ def _panel(page: Page, name: str, results: Sequence[Diagnostic]) -> Panel:
     return Panel(TITLES[name], blocks, anchor, folded=len(results) > 60)
 
 
-def _again(page: Page, results: Sequence[Diagnostic]) -> str:
+def _rerun_command(page: Page, results: Sequence[Diagnostic]) -> str:
     """Return the command that repeats the diagnostics."""
     names = (name for d in results for name in (d.algorithm, d.reference) if name)
     return page.again(names, (d.dataset for d in results))

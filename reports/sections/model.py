@@ -23,10 +23,10 @@ from reports.page.page import Page, canonical
 from reports.text.format import count, digits, share, short
 from reports.text.inline import Link
 
-MOST_DATASETS = 6
-MOST_CLASSES = 20  # of a confusion matrix
-MOST_COLUMNS = 20  # importances in the chart
-MOST_DOTS = 1500
+MAX_DATASETS = 6
+MAX_CLASSES = 20  # of a confusion matrix
+MAX_COLUMNS = 20  # importances in the chart
+MAX_DOTS = 1500
 
 
 @hookimpl
@@ -44,7 +44,7 @@ def build(page: Page) -> Fragment | None:
     ]
     if not answers:
         return None
-    return Fragment([_panel(page, answer) for answer in answers[:MOST_DATASETS]])
+    return Fragment([_panel(page, answer) for answer in answers[:MAX_DATASETS]])
 
 
 def _panel(page: Page, answer: Answer) -> Panel:
@@ -88,7 +88,7 @@ def _outcomes(page: Page, answer: Answer) -> list[Outcome]:
 def _importance(diagnostic: Diagnostic) -> Figure:
     found: Mapping[str, Any] = diagnostic.found
     names, metric = found["columns"], short(found["metric"])
-    drawn = min(MOST_COLUMNS, len(names))
+    drawn = min(MAX_COLUMNS, len(names))
     columns = [Column("Column"), *numeric("Increase", "Low", "High")]
     rows: list[Row] = [
         [short(name), *(Cell.of(found[key][j], digits) for key in ("mean", "low", "high"))]
@@ -135,7 +135,7 @@ def _confusion(
     k = len(labels)
     counts = np.zeros((k, k), np.int64)
     np.add.at(counts, (y.astype(np.int64), predicted), 1)
-    shown = sorted(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES].tolist())
+    shown = sorted(np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_CLASSES].tolist())
     columns = [
         Column("True class"),
         *numeric(*(f"predicted {short(labels[j], 20)}" for j in shown), "right"),
@@ -154,7 +154,7 @@ def _confusion(
 
 def _scatter(answer: Answer, y: np.ndarray, output: np.ndarray, splits: str) -> Figure:
     """Return the chart of predicted against true values."""
-    order = np.random.default_rng(0).permutation(len(y))[:MOST_DOTS]
+    order = np.random.default_rng(0).permutation(len(y))[:MAX_DOTS]
     ends = [float(min(y.min(), output.min())), float(max(y.max(), output.max()))]
     x, up = linear(ends, "true value"), linear(ends, "predicted value")
     marks: list[Mark] = [

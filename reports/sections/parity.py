@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from harness import Section, hookimpl
 from harness.analysis.difference import Comparison, Difference
-from harness.analysis.parity_level import MEANING
 from harness.analysis.run_view import Parity
 from harness.analysis.tree_text import as_text
+from harness.core.parity_level import MEANING
 from reports.blocks.blocks import (
     Block,
     Details,
@@ -52,7 +52,9 @@ def build(page: Page) -> Fragment | None:
     parted = [p for p in parities if p.reason or (p.comparison and p.comparison.differences)]
     panels = [_panel(page, p, folded=len(parted) > UNFOLDED) for p in parted]
     sides = (name for p in parities for name in (p.algorithm, p.reference))
-    again = _again(page.again(sides, (p.dataset for p in parities)), "Compare all of these again")
+    again = _command_panel(
+        page.again(sides, (p.dataset for p in parities)), "Compare all of these again"
+    )
     return Fragment([Paragraph(NOTE, role="note"), _matrix(parities), *again, *panels])
 
 
@@ -93,11 +95,11 @@ def _level_cell(parities: list[Parity]) -> Cell:
     """Return the cell with the parity level of a pair, marked if lower than claimed."""
     if not parities:
         return Cell("")
-    one = min(parities, key=lambda p: p.rung)
+    one = min(parities, key=lambda p: p.parity_level)
     claim = f"; claims {short(one.claimed, 8)}" if one.claimed else ""
-    note = f"{MEANING[one.rung]}{claim}; {plural(len(one.splits), 'split')}"
-    badge = parity_level_badge(one.rung, undecided=one.verdict == "inconclusive")
-    return Cell([badge], one.rung, note, tone="bad" if misses(one) else "")
+    note = f"{MEANING[one.parity_level]}{claim}; {plural(len(one.splits), 'split')}"
+    badge = parity_level_badge(one.parity_level, undecided=one.verdict == "inconclusive")
+    return Cell([badge], one.parity_level, note, tone="bad" if misses(one) else "")
 
 
 def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:
@@ -113,12 +115,14 @@ def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:
             more = Details(f"{difference.level}, tree {difference.tree}", drawn)
             blocks += [more] if number else drawn
     again = page.again((parity.algorithm, parity.reference), [parity.dataset])
-    blocks += _again(again, "Compare these two again")
+    blocks += _command_panel(again, "Compare these two again")
     anchor = page.anchor("parity", f"{parity.algorithm}-{parity.reference}-{parity.dataset}")
-    return Panel(title, blocks, anchor, folded=folded, note=parity.rung or "no parity level")
+    return Panel(
+        title, blocks, anchor, folded=folded, note=parity.parity_level or "no parity level"
+    )
 
 
-def _again(command: str, title: str) -> list[Block]:
+def _command_panel(command: str, title: str) -> list[Block]:
     return [Details(title, [Verbatim(command, f"{title}: the command")])] if command else []
 
 

@@ -37,7 +37,7 @@ COLOURS = {
     "predict": "orange",
 }
 ONCE = ("import", "compile")  # once in each process
-MOST = 40  # algorithms drawn; the table has all
+MAX_BARS = 40  # algorithms drawn; the table has all
 # An empty cache, and no compiled kernels of the package.
 NO_KERNELS = 'HARNESS_PACKAGED_KERNELS=0 HARNESS_KERNEL_CACHE="$(mktemp -d)"'
 
@@ -57,7 +57,7 @@ def build(page: Page) -> Fragment | None:
     blocks: list[Block] = [Paragraph(NOTE, role="note")]
     used = [p for p in COLOURS if any(by.get(p, 0) > 0 for by in timed.values())]
     figure = Figure(
-        spec=stacks(dict(list(timed.items())[:MOST])),
+        spec=stacks(dict(list(timed.items())[:MAX_BARS])),
         title="Share of each phase in the first and in a later use of each algorithm",
         finding=_finding(medians) + _cut(timed),
         table=_table(medians),
@@ -84,9 +84,10 @@ def very_first(page: Page) -> list[Block]:
     finding += "once for each version of the code and machine, while other work was running."
     finding += f" {plural(read, 'other')} found all of them in the cache." if read else ""
     figure = Figure(
-        spec=compile_bars(compiled[-MOST:]),
+        spec=compile_bars(compiled[-MAX_BARS:]),
         title="Seconds that each algorithm's kernels took to compile, in a very first use",
-        finding=finding + (f" The chart shows the {MOST} slowest." if len(compiled) > MOST else ""),
+        finding=finding
+        + (f" The chart shows the {MAX_BARS} slowest." if len(compiled) > MAX_BARS else ""),
         table=_first_table(uses),
         keys=[Key("■", COLOURS["compile"], "compile")],
         again=f"{NO_KERNELS} {again}" if again else "",
@@ -180,7 +181,11 @@ def phase_medians(page: Page) -> dict[str, dict[str, float]]:
 
 
 def _cut(timed: Medians) -> str:
-    return f" The chart shows the {MOST} fastest; the table has all." if len(timed) > MOST else ""
+    return (
+        f" The chart shows the {MAX_BARS} fastest; the table has all."
+        if len(timed) > MAX_BARS
+        else ""
+    )
 
 
 def _finding(medians: Medians) -> str:

@@ -24,7 +24,7 @@ from reports.charts.plot import Boxes, Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page, Pair, canonical
 from reports.text.format import DASH, count, digits, plural, share, short, steps
 
-MOST = 300  # comparisons of one report
+MAX_PAIRS = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart
 BARS = 40
 POINTS = 200  # of one scatter: those with the largest distance, and some of the others
@@ -88,7 +88,7 @@ def compared(page: Page) -> Iterator[Compared]:
             _side(cells[name, verdict.dataset], verdict.preparation, params)
             for name, params in zip((pair.algorithm, pair.reference), verdict.params, strict=True)
         ]
-        comparison = _compared(page, pair, sides) if all(sides) and number < MOST else None
+        comparison = _compared(page, pair, sides) if all(sides) and number < MAX_PAIRS else None
         if comparison:
             number += 1
             yield comparison
@@ -144,11 +144,11 @@ def _steps(page: Page, comparisons: Sequence[Compared]) -> Figure:
         keys=[
             Key("■", colour, f"{name} steps") for name, colour in zip(names, COLOURS, strict=True)
         ],
-        again=_again(page, drawn),
+        again=_rerun_command(page, drawn),
     )
 
 
-def _again(page: Page, drawn: Sequence[Compared]) -> str:
+def _rerun_command(page: Page, drawn: Sequence[Compared]) -> str:
     names = (name for c in drawn for name in (c.pair.algorithm, c.pair.reference))
     return page.again(names, (c.dataset for c in drawn))
 
@@ -216,7 +216,7 @@ def _scatters(page: Page, drawn: Sequence[Compared], n_pairs: int) -> Details:
     rows: list[Row] = []
     panels = []
     for c in drawn:
-        kept = _kept(c)
+        kept = _drawn_rows(c)
         panels.append(_scatter(c, kept))
         rows += [
             [c.name, *(Cell.of(float(v[i]), digits) for v in (c.theirs, c.ours))] for i in kept
@@ -230,13 +230,13 @@ def _scatters(page: Page, drawn: Sequence[Compared], n_pairs: int) -> Details:
         finding="Each dot is a test row; on the line both predictions are equal.",
         table=_table(drawn),
         points=Table(columns, rows, caption, "predictions-scatter"),
-        again=_again(page, drawn),
+        again=_rerun_command(page, drawn),
     )
     words = f"Ours against the reference, for the {len(drawn)} of {n_pairs} that agree least"
     return Details(words, [figure])
 
 
-def _kept(comparison: Compared) -> list[int]:
+def _drawn_rows(comparison: Compared) -> list[int]:
     """Return the rows to draw: the largest distances first, then others evenly."""
     order = np.argsort(-np.abs(comparison.ours - comparison.theirs), kind="stable")
     far, rest = order[: POINTS // 2], order[POINTS // 2 :]

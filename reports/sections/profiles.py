@@ -21,7 +21,7 @@ from reports.page.page import Page
 from reports.text.format import count, digits, few, plural, share, short
 from reports.text.means import mean
 
-FEWEST = 5  # datasets; with fewer a profile has too few steps
+MIN_DATASETS = 5  # datasets; with fewer a profile has too few steps
 FACTORS = (1.0, 1.1, 2.0, 5.0)  # of the table
 FURTHEST = 100.0  # largest factor on the axis
 NOTE = (
@@ -43,7 +43,7 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return the profiles of loss and training time, or None for few datasets."""
-    if len(page.by_dataset) < FEWEST:
+    if len(page.by_dataset) < MIN_DATASETS:
         return None
     factors_of = {key: factors(page, key) for key, _ in QUANTITIES}
     factors_of = {key: by for key, by in factors_of.items() if len(by) > 1}

@@ -22,7 +22,7 @@ from reports.page.page import Page
 from reports.text.format import digits, plural, short
 
 OPEN = 4  # datasets that are open at first
-MOST = 40  # datasets with charts
+MAX_DATASETS = 40  # datasets with charts
 DRAWN = 6  # algorithms of one chart, the most accurate
 POINTS = 60  # of one curve
 DOTS = 120  # of one scatter
@@ -54,7 +54,7 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 def build(page: Page) -> Fragment | None:
     """Return one panel for each dataset."""
     names = [name for name in sorted(page.by_dataset) if task_of(page, name) != Task.RANKING]
-    found = [(dataset, pooled(page, dataset)) for dataset in names[:MOST]]
+    found = [(dataset, pooled(page, dataset)) for dataset in names[:MAX_DATASETS]]
     found = [(dataset, several) for dataset, several in found if several]
     parts = [
         Part(

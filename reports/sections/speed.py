@@ -64,7 +64,7 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
         finding=finding(speeds) + cut,
         table=_table(title, phase, ordered),
         keys=keys(SPEEDS, (row.kind for row in rows)),
-        again=_again(page, drawn),
+        again=_rerun_command(page, drawn),
     )
     return Panel(title, [figure], page.anchor("speed", phase))
 
@@ -118,7 +118,7 @@ def _environments(speed: Speed) -> list[str]:
     return [] if ours == theirs else [f"{short(ours)} against {short(theirs)}"]
 
 
-def _again(page: Page, drawn: Sequence[Speed]) -> str:
+def _rerun_command(page: Page, drawn: Sequence[Speed]) -> str:
     """Return the commands that repeat the drawn duels."""
     places = {(s.algorithm, s.reference, s.dataset) for s in drawn}
     duels = ((d, (d.duel.a.name, d.duel.b.name)) for d in page.view.duels)

@@ -16,7 +16,7 @@ from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page
 from reports.text.format import count, plural, seconds, short
 
-MOST = 24  # duels that are drawn
+MAX_DUELS = 24  # duels that are drawn
 PHASES = ("fit", "native", "predict")  # the first of these that a duel has
 NOTE = (
     "Every call of a duel in order, to show drift, jumps or slow first calls. A vertical "
@@ -35,7 +35,7 @@ def build(page: Page) -> Fragment | None:
     duels = [d for d in page.view.duels if d.blocks]
     if not duels:
         return None
-    drawn = duels[:MOST]
+    drawn = duels[:MAX_DUELS]
     caption = f"Calls of {plural(len(duels), 'duel')} in order"
     caption += ", of one phase each"
     caption += f"; {len(drawn)} are drawn" if len(drawn) < len(duels) else ""

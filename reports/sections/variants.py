@@ -24,7 +24,7 @@ from reports.text.format import few, plural, ratio, short, signed
 from reports.text.inline import Code
 from reports.text.means import mean
 
-MOST = 30  # variants of one chart
+MAX_VARIANTS = 30  # variants of one chart
 NOTE = (
     "Each variant against the first one of its algorithm on the same splits: a dot is a "
     "split, a vertical mark their mean. Left of 0 the loss is lower. Times are from "
@@ -127,7 +127,7 @@ def _seconds(samples: Sequence[Sample]) -> float:
 
 
 def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) -> Figure:
-    drawn = found[:MOST]
+    drawn = found[:MAX_VARIANTS]
     panels = [_panel(drawn, "changes", "change of the loss")]
     if any(v.ratios for v in drawn):
         panels.append(_panel(drawn, "ratios", "training time over the first"))
@@ -135,7 +135,7 @@ def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) 
         spec=Plot(panels, across=2),
         title=f"Change of loss and of time by variants of {algorithm} on {dataset}",
         finding=_finding(found)
-        + (f" The chart shows the first {MOST}." if len(found) > MOST else ""),
+        + (f" The chart shows the first {MAX_VARIANTS}." if len(found) > MAX_VARIANTS else ""),
         table=_table(algorithm, dataset, found),
         again=page.again([algorithm], [dataset]),
         points=_points(algorithm, dataset, drawn),

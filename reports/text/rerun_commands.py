@@ -10,7 +10,7 @@ from reports.text.format import short
 if TYPE_CHECKING:
     from reports.page.page import Page, Pair
 
-MOST = 2000  # rows; larger tables have commands in the panels of the datasets
+MAX_ROWS = 2000  # rows; larger tables have commands in the panels of the datasets
 
 
 def algorithms_again(page: Page, names: Iterable[str], datasets: Iterable[str]) -> str:
@@ -35,7 +35,7 @@ def cells_again(page: Page) -> str:
     for pair in page.pairs:
         for verdict in (*page.accuracy(pair), *page.speed(pair)):
             places[pair, verdict.dataset] = None
-    if len(places) > MOST:
+    if len(places) > MAX_ROWS:
         return pairs_again(page, page.pairs)
     return _listed(
         (f"{_words(pair)} on {short(dataset)}", _both(page, pair, dataset))

@@ -30,7 +30,7 @@ def changed(comparison: RunComparison) -> list[Words]:
         for word in ("slower", "faster")
         if (judged := [r for r in comparison.ratios if r.verdict == word])
     ]
-    if other := [r for r in comparison.rungs if r.old != r.new]:
+    if other := [r for r in comparison.parity_levels if r.old != r.new]:
         levels = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)
         moves = [f"{r.algorithm} on {r.dataset}: {level}" for r, level in levels]
         lines.append(f"{plural(len(other), 'pair')} with another parity level: {few(moves, 3)}.")

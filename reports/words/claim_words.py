@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from harness.analysis.gates import Decision
-from harness.analysis.parity_level import RUNGS
 from harness.analysis.run_view import Parity
 from harness.core.model import JSON, to_json
+from harness.core.parity_level import PARITY_LEVELS
 from reports.text.format import listing, plural, short
 
 
@@ -33,10 +33,11 @@ def parity_sentences(parities: Sequence[Parity]) -> list[str]:
     """Return one sentence for each pair and mode: the number of datasets by parity level."""
     sentences = []
     for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in parities):
-        levels = Counter(p.rung for p in parities if (p.algorithm, mode_of(p), p.reference) == key)
+        same = (p for p in parities if (p.algorithm, mode_of(p), p.reference) == key)
+        levels = Counter(p.parity_level for p in same)
         counts = [
             f"{level or 'no parity level'} on {plural(levels[level], 'dataset')}"
-            for level in RUNGS
+            for level in PARITY_LEVELS
             if levels[level]
         ]
         algorithm, mode, reference = (short(text, 40) for text in key)

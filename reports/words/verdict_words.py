@@ -47,14 +47,14 @@ def accuracy_badge(verdict: str) -> Badge:
     return Badge(verdict, tone, symbol)
 
 
-def parity_level_badge(rung: str, *, undecided: bool = False) -> Badge:
+def parity_level_badge(level: str, *, undecided: bool = False) -> Badge:
     """Return a parity level in words, with its symbol.
 
     "" is "no parity level", or "trees differ" if the accuracy is undecided, too.
     """
-    if not rung and undecided:
+    if not level and undecided:
         return Badge("trees differ", "unsure", "?")
-    return Badge(*_LEVELS.get(rung, (rung or "no parity level", "bad", "≠")))
+    return Badge(*_LEVELS.get(level, (level or "no parity level", "bad", "≠")))
 
 
 def loss_difference(verdict: Accuracy, value: float) -> str:

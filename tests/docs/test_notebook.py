@@ -41,7 +41,7 @@ def test_notebook_runs_and_every_result_is_displayed(tmp_path, monkeypatch):
     shown = [run_cell(source, names) for source in sources("code")]
     verdicts = dict(next(s for s in shown if isinstance(s, list)))
     assert verdicts["iris"] == "equivalent"
-    assert {p.rung for p in names["same"].verdicts} == {"L3"}
+    assert {p.parity_level for p in names["same"].verdicts} == {"L3"}
     for name in ("found", "same", "duel"):
         page = names[name]._repr_html_()
         assert "<table" in page

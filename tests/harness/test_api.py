@@ -139,7 +139,8 @@ def test_parity_on_names_and_tables(options):
         both_params=plain, **options
     )  # fmt: skip
     assert result.reaches("L3")
-    assert result.to_frame().loc[0, ["dataset", "rung", "splits"]].tolist() == ["iris", "L3", 2]
+    columns = ["dataset", "parity_level", "splits"]
+    assert result.to_frame().loc[0, columns].tolist() == ["iris", "L3", 2]
     assert "the same bits from raw data" in result._repr_html_()
     with pytest.raises(ConfigError, match="has no reference"):
         harness.parity("fails", **options)

@@ -95,7 +95,7 @@ def build(spec):
 @hookimpl
 def register_algorithms(register):
     register(Algorithm("boaster", estimator_adapter(build), frozenset({Task.REGRESSION}),
-        reference="sklearn.decision_tree", rungs={"default": "L3"}, summary="for a test"))
+        reference="sklearn.decision_tree", parity_levels={"default": "L3"}, summary="for a test"))
 """
 
 

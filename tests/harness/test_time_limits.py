@@ -61,7 +61,7 @@ def test_limit_does_not_count_compilation(clock):
     assert limit.compiled == pytest.approx(2.4)
     assert limit.left() == pytest.approx(0.4)
     compiled[0] = 1e9
-    assert limit.compiled == time_limits.MOST_COMPILING
+    assert limit.compiled == time_limits.MAX_COMPILING
 
 
 def test_suspended_supervisor_stores_no_false_timeout(tmp_path):

@@ -6,7 +6,7 @@ import os
 import catboost
 import numpy as np
 
-MOST_SEEDS = int(os.environ.get("SOAK_CATBOOST_MODELS", "200"))
+MAX_SEEDS = int(os.environ.get("SOAK_CATBOOST_MODELS", "200"))
 
 PARITY = {
     "parity": "catboost",
@@ -18,7 +18,7 @@ PARITY = {
 
 def seeds_up_to(most):
     """Return the seeds of a slow test: ``most``, or ``SOAK_CATBOOST_MODELS`` if that is fewer."""
-    return range(100, 100 + min(most, MOST_SEEDS))
+    return range(100, 100 + min(most, MAX_SEEDS))
 
 
 def library_trees(model, folder):

@@ -35,7 +35,7 @@ from harness.data.loading import table_of
 from harness.data.remote import pin, pin_of
 from harness.history.commits import read_history
 
-MOST_FEATURES = 10_000  # of a damaged model, to predict rows with it
+MAX_FEATURES = 10_000  # of a damaged model, to predict rows with it
 PLAIN = (int(Missing.NONE), int(Missing.NAN), int(Missing.NAN_AS_ZERO))  # what XGBoost has
 PINS = {"https://example.org/a": "a" * 64, "openml:7": "b" * 64}
 values = st.recursive(
@@ -161,7 +161,7 @@ def model_file(content, folder):
     path.write_bytes(content)
     with contextlib.suppress(ModelFileError), np.errstate(all="ignore"):
         trees = read_model(path)
-        if trees.n_features <= MOST_FEATURES:
+        if trees.n_features <= MAX_FEATURES:
             X = np.zeros((2, trees.n_features))
             scores = trees.raw(X)
             assert scores.shape[0] == 2
@@ -169,7 +169,7 @@ def model_file(content, folder):
     for kind in ESTIMATORS:
         with contextlib.suppress(ModelFileError), np.errstate(all="ignore"):
             model = kind().load_model(path)
-            if model.n_features_in_ <= MOST_FEATURES and not hasattr(model, "feature_names_in_"):
+            if model.n_features_in_ <= MAX_FEATURES and not hasattr(model, "feature_names_in_"):
                 assert len(model.predict(np.zeros((2, model.n_features_in_)))) == 2
 
 

@@ -14,16 +14,16 @@ from harness.data.loading import table_of
 from harness.plugins.registry import load_registry
 
 MIRROR = os.environ.get("HARNESS_MIRROR")
-MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
+MAX_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
 SKIPPED = pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
 
 
 def mirror_table_names():
-    """Return the names of the tables below ``MOST_BYTES``, for `pytest.mark.parametrize`."""
+    """Return the names of the tables below ``MAX_BYTES``, for `pytest.mark.parametrize`."""
     if not MIRROR:
         return [pytest.param("none", marks=SKIPPED)]
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
-    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MOST_BYTES]
+    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MAX_BYTES]
     return sorted(m["name"] for m in fit)
 
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-LEAST_H, TINY, SUPPORT = 1e-3, 1e-15, 10.0
+MIN_H, TINY, SUPPORT = 1e-3, 1e-15, 10.0
 
 
 def logistic(score, y, weight):
@@ -76,7 +76,7 @@ class Oracle:
 
     def file(self, node, heap, leaves):
         """Push a node onto the heap, or onto the leaves if it may not be split."""
-        if len(node.rows) >= 2 * self.rules.min_child_samples and node.h >= LEAST_H * (
+        if len(node.rows) >= 2 * self.rules.min_child_samples and node.h >= MIN_H * (
             node.depth == 0
         ):
             node.best = self.best_of(node)
@@ -123,7 +123,7 @@ class Oracle:
                 gain = node.g * node.value - left[0] * self.value(*left[:2])
                 gain -= right[0] * self.value(*right[:2])
                 least = min(side[2], other[2]) >= self.rules.min_child_samples
-                if least and min(side[1], other[1]) >= LEAST_H and gain > max(best[0], 0.0):
+                if least and min(side[1], other[1]) >= MIN_H and gain > max(best[0], 0.0):
                     best = (gain, f, members, *left[:2])
         return best
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.analysis.compare import OutcomeChange, RunComparison, Seconds
-from harness.analysis.compare_duels import RatioChange, RungChange
+from harness.analysis.compare_duels import ParityLevelChange, RatioChange
 from harness.analysis.diagnostics import (
     Diagnostic,
     agreement,
@@ -149,7 +149,7 @@ def _config(view: RunView, names: list[str]):
     gates = [
         {"kind": "accuracy", "algorithm": "*"},
         {"kind": "speed", "algorithm": "*", "limit": 2.0},
-        {"kind": "rung", "algorithm": names[0], "limit": "L2"},
+        {"kind": "parity_level", "algorithm": names[0], "limit": "L2"},
     ]
     return {"experiment": {"name": "quick", "summary": names[3], "gate": gates}}
 
@@ -193,7 +193,9 @@ def previous_run(view: RunView, names: list[str]) -> RunComparison:
             RatioChange(n, n, n, "fit", Interval(1, 1.1, 1.2), Interval(0.5 + i, 0.6 + i, 0.7 + i))
             for i, n in enumerate(names)
         ),
-        rungs=tuple(RungChange(n, n, n, n, "L3", f"L{i % 3}") for i, n in enumerate(names)),
+        parity_levels=tuple(
+            ParityLevelChange(n, n, n, n, "L3", f"L{i % 3}") for i, n in enumerate(names)
+        ),
     )
 
 
@@ -219,11 +221,11 @@ def run_point(number: int, names: list[str], name: str = "quick") -> RunPoint:
         for i, n in enumerate(names[1:])
     ]  # fmt: skip
     params = ({"parity": names[0]}, {})
-    rungs = [
+    parity_levels = [
         Parity(n, names[0], names[i - 1], params, n, "raw", f"L{number % 4}", "", {}, None)
         for i, n in enumerate(names)
     ]
-    return RunPoint(run, tuple(levels), tuple(speeds), 6, number % 2, 1, tuple(rungs))
+    return RunPoint(run, tuple(levels), tuple(speeds), 6, number % 2, 1, tuple(parity_levels))
 
 
 def history_of(names: list[str]) -> list[Series]:

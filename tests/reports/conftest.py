@@ -113,7 +113,7 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
                 "origin": "scratch" if reference else "reference",
                 "reference": reference,
                 "summary": text("summary", "an algorithm"),
-                "rungs": {"default": "L0", "scikit-learn": "L3"} if reference else {},
+                "parity_levels": {"default": "L0", "scikit-learn": "L3"} if reference else {},
             }
             for name, reference in plan.algorithms.items()
         },

@@ -7,7 +7,7 @@ import pytest
 
 from harness.analysis.run_view import RunView
 from reports import Page, markdown_summary
-from reports.blocks.blocks import MOST_CHOICES, Choice, Switch
+from reports.blocks.blocks import MAX_CHOICES, Choice, Switch
 from reports.charts.ranks import critical_difference
 from reports.page.build import ASSETS
 from reports.page.render import Renderer
@@ -171,9 +171,9 @@ def test_without_subsets_there_is_no_switch(typical) -> None:
 
 
 def test_switch_has_no_more_choices_than_the_style_sheet_has_rules() -> None:
-    choices = [Choice(str(i), []) for i in range(MOST_CHOICES)]
+    choices = [Choice(str(i), []) for i in range(MAX_CHOICES)]
     css = (ASSETS / "report.css").read_text(encoding="utf-8")
-    assert css.count(":checked) > div:nth-of-type(") == MOST_CHOICES
+    assert css.count(":checked) > div:nth-of-type(") == MAX_CHOICES
     assert Switch("many", choices).choices == choices
     with pytest.raises(ValueError, match="at most 12"):
         Switch("too many", [*choices, Choice("one more", [])])

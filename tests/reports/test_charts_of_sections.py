@@ -87,7 +87,7 @@ def test_rows_with_the_largest_differences_are_drawn(view) -> None:
     ours = np.zeros(n)
     theirs = np.arange(n, dtype=float)
     one = next(predictions.compared(Page(view)))
-    kept = predictions._kept(replace(one, ours=ours, theirs=theirs))
+    kept = predictions._drawn_rows(replace(one, ours=ours, theirs=theirs))
     assert set(range(n - predictions.POINTS // 2, n)) <= set(kept)
     assert len(kept) <= predictions.POINTS
     assert len(set(kept)) == len(kept)

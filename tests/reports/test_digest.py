@@ -94,10 +94,11 @@ def test_unbounded_interval_is_null_in_json(views) -> None:
 
 def test_parity_levels_and_gates_are_summarised(views) -> None:
     view = views["typical"]()
-    one = replace(view.parity[0], rung="L3", params=({}, {}))
-    two = replace(one, dataset="another", rung="")
-    moved = replace(one, params=({"parity": "exact"}, {}), rung="L2")
-    gate = {"kind": "rung", "algorithm": one.algorithm, "datasets": ["another"], "limit": "L2"}
+    one = replace(view.parity[0], parity_level="L3", params=({}, {}))
+    two = replace(one, dataset="another", parity_level="")
+    moved = replace(one, params=({"parity": "exact"}, {}), parity_level="L2")
+    gate = {"kind": "parity_level", "algorithm": one.algorithm, "datasets": ["another"]}
+    gate["limit"] = "L2"
     config = {"experiment": {"gate": [gate]}}
     view = replace(view, parity=(one, two, moved), run={**view.run, "config": config})
     markdown = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
@@ -109,6 +110,6 @@ def test_parity_levels_and_gates_are_summarised(views) -> None:
     )
     assert "Gates: 1 fails." in markdown
     summary = verdicts_json(view)["parity"]
-    assert [p["rung"] for p in summary] == ["L3", "", "L2"]
+    assert [p["parity_level"] for p in summary] == ["L3", "", "L2"]
     assert all(isinstance(sentence, str) for p in summary for sentence in p["differences"])
     assert "comparison" not in summary[0]

@@ -63,8 +63,8 @@ def test_parity_level_below_the_claim_is_highlighted(view) -> None:
     cells = [row[1] for row in overall(Page(view)).rows]
     assert [text_of(cell.text) for cell in cells] == ["no parity level"] * 2
     assert all(cell.tone == "bad" for cell in cells), "it claims L3"
-    good = tuple(replace(p, rung="L3") for p in view.parity)
-    mixed = (*good, replace(good[0], params=({"parity": "scikit-learn"}, {}), rung="L2"))
+    good = tuple(replace(p, parity_level="L3") for p in view.parity)
+    mixed = (*good, replace(good[0], params=({"parity": "scikit-learn"}, {}), parity_level="L2"))
     first, second = (row[1] for row in overall(Page(replace(view, parity=mixed))).rows)
     assert text_of(first.text) == "L3 identical trees L2 same trees", "a badge a mode"
     assert (text_of(second.text), second.tone) == ("L3 identical trees", "")
@@ -75,7 +75,7 @@ def test_parity_level_below_the_claim_is_highlighted(view) -> None:
 
 def test_equal_trees_are_those_of_the_best_mode(view) -> None:
     assert same_trees(Page(view)) == ("0 of 2", "2\N{NO-BREAK SPACE}pairs compared tree by tree")
-    other = replace(view.parity[0], params=({"parity": "scikit-learn"}, {}), rung="L3")
+    other = replace(view.parity[0], params=({"parity": "scikit-learn"}, {}), parity_level="L3")
     assert same_trees(Page(replace(view, parity=(*view.parity, other))))[0] == "1 of 2"
     assert same_trees(Page(replace(view, parity=())))[0] == ""
 

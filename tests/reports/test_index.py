@@ -9,7 +9,7 @@ import pytest
 from browser import CHROMIUM, WHY_NOT, Browser
 
 from harness.analysis.compare import RunComparison
-from harness.analysis.compare_duels import RatioChange, RungChange
+from harness.analysis.compare_duels import ParityLevelChange, RatioChange
 from harness.analysis.run_view import Interval, Parity, Speed
 from harness.analysis.trends import Level, RunPoint
 from reports import Page, Report, build_index, build_report, write_index
@@ -114,14 +114,14 @@ def test_without_asv_there_is_no_step(monkeypatch) -> None:
 
 def test_ratios_failures_and_parity_levels_have_a_column_per_run(points) -> None:
     failed = replace(points[1], levels=(replace(points[1].levels[0], failed=2),))
-    rung = Parity("bagging", "theirs", "wine", ({}, {}), "native", "raw", "L2", "", {}, None)
-    messages = (points[0], replace(failed, parity=(rung,)))
+    level = Parity("bagging", "theirs", "wine", ({}, {}), "native", "raw", "L2", "", {}, None)
+    messages = (points[0], replace(failed, parity=(level,)))
     tables = {t.name: t for t in other_tables(messages, "quick")}
-    assert set(tables) == {"ratios-quick", "failures-quick", "rungs-quick"}
+    assert set(tables) == {"ratios-quick", "failures-quick", "parity-levels-quick"}
     assert all(t.compare for t in tables.values())
     shown = {name: [cell.text for cell in t.rows[0][-2:]] for name, t in tables.items()}
     assert shown["failures-quick"] == ["0", "2"]
-    assert shown["rungs-quick"] == ["–", "L2"]
+    assert shown["parity-levels-quick"] == ["–", "L2"]
     assert [c.value for c in tables["ratios-quick"].rows[0][-2:]] == [1.0, 2.0]
     assert other_tables(points[:1], "quick")[0].name == "ratios-quick"
 
@@ -155,11 +155,11 @@ def test_index_links_to_existing_reports(points, parse, tmp_path) -> None:
 def test_newest_two_runs_are_compared(points, parse, hostile_names) -> None:
     names = list(hostile_names.values())
     ratios = (RatioChange("a", "b", "wine", "fit", Interval(1, 1.1, 1.2), Interval(0.5, 0.6, 0.7)),)
-    rungs = (
-        RungChange("a", "b", "wine", "", "L3", "L1"),
-        RungChange("a", "b", "x", "", "L2", "L2"),
+    changes = (
+        ParityLevelChange("a", "b", "wine", "", "L3", "L1"),
+        ParityLevelChange("a", "b", "x", "", "L2", "L2"),
     )
-    result = RunComparison(points[0].run, points[1].run, 4, 0, 0, 0, (), (), (), ratios, rungs)
+    result = RunComparison(points[0].run, points[1].run, 4, 0, 0, 0, (), (), (), ratios, changes)
     text = parse(build_index(points, (), newest=[result])).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "1 ratio of duels slower now; 1 pair with another parity level" in text
     assert "differs from before" in text

@@ -50,14 +50,14 @@ def test_matrix_has_a_row_per_dataset_and_a_column_per_pair(typical, section):
 
 
 @pytest.mark.parametrize(
-    ("rung", "claimed", "tone"),
+    ("level", "claimed", "tone"),
     [("L3", "L3", ""), ("L3", "L2", ""), ("L2", "L3", "bad"), ("", "", ""), ("", "L0", "bad")],
 )
-def test_parity_level_lower_than_claimed_is_highlighted(typical, section, rung, claimed, tone):
-    one = replace(typical.parity[0], rung=rung, claimed=claimed)
+def test_parity_level_lower_than_claimed_is_highlighted(typical, section, level, claimed, tone):
+    one = replace(typical.parity[0], parity_level=level, claimed=claimed)
     matrix = next(b for b in section(parity=(one,)).blocks if isinstance(b, Table))
     assert matrix.rows[0][1].tone == tone
-    assert matrix.rows[0][1].value == rung
+    assert matrix.rows[0][1].value == level
 
 
 def test_differing_trees_are_drawn_with_both_gains(typical, section):
@@ -75,7 +75,7 @@ def test_differing_trees_are_drawn_with_both_gains(typical, section):
 
 def test_many_panels_are_folded_and_equal_trees_are_omitted(typical, section):
     one = typical.parity[0]
-    same = replace(one, rung="L3", comparison=replace(one.comparison, differences=()))
+    same = replace(one, parity_level="L3", comparison=replace(one.comparison, differences=()))
     assert panels(section(parity=(same, same))) == []
     assert [p.folded for p in panels(section(parity=(one,) * 5))] == [True] * 5
 

@@ -50,7 +50,7 @@ def test_worse_accuracy_and_broken_claims_are_named(view) -> None:
     value, note, tone = answers(replace(sound, accuracy=bad))[1]
     assert (value, tone) == ("Not this one", "bad")
     assert note == "less accurate than its reference: bagging"
-    missed = tuple(replace(p, claimed="L3", rung="", verdict="worse") for p in view.parity)
+    missed = tuple(replace(p, claimed="L3", parity_level="", verdict="worse") for p in view.parity)
     value, note, _ = answers(replace(sound, parity=missed))[1]
     assert value == "Not these 2"
     assert all(name in note for name in names)

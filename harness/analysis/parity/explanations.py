@@ -22,7 +22,7 @@ BINNED = frozenset(  # algorithms that choose among the thresholds of their own 
         "xgboost.hist",
     }
 )
-MOST_PARAMS = 4
+MAX_PARAMS = 4
 COUNTED = 1000  # largest number of steps that is shown
 WHOLE = frozenset({"output", "tree weight", "base score"})
 
@@ -185,7 +185,7 @@ def _params(a: Side, b: Side) -> str:
         for name in names
         if a.params.get(name) != b.params.get(name)
     ]
-    return f" (params: {', '.join(phrase[:MOST_PARAMS])})" if phrase else ""
+    return f" (params: {', '.join(phrase[:MAX_PARAMS])})" if phrase else ""
 
 
 def _leaves(diff: Difference, one: Node, other: Node, a: Side, b: Side) -> str:

@@ -18,7 +18,7 @@ from harness.trees.ensemble import TreeEnsemble
 
 ABOVE = 3  # ancestors that are drawn, and the root
 BELOW = 2  # levels below the marked node
-MOST_CODES = 6
+MAX_CODES = 6
 LONGEST_NAME = 40
 LONGEST_CATEGORY = 20
 
@@ -30,9 +30,9 @@ def split_text(e: TreeEnsemble, node: int, training: Training, *, exact: bool = 
         limit = number(float(e.threshold[node]), e.input_dtype, exact=exact)
         return f"{name} {e.comparison} {limit}"
     members_left, codes = left_categories(e, node)
-    known = [training.category(int(e.feature[node]), int(code)) for code in codes[:MOST_CODES]]
+    known = [training.category(int(e.feature[node]), int(code)) for code in codes[:MAX_CODES]]
     few = [_cut(category, LONGEST_CATEGORY) for category in known]
-    more = [f"… {len(codes) - MOST_CODES} more"] if len(codes) > MOST_CODES else []
+    more = [f"… {len(codes) - MAX_CODES} more"] if len(codes) > MAX_CODES else []
     return f"{name} {'in' if members_left else 'not in'} {{{', '.join([*few, *more])}}}"
 
 
@@ -52,8 +52,8 @@ def number(value: float, dtype: str, *, exact: bool) -> str:
 def leaf(e: TreeEnsemble, tree: int, node: int, *, exact: bool = False) -> str:
     """Return the contribution of a leaf to the scores as text."""
     values = leaf_values(e, tree, np.array([node]))[0]
-    text = [number(float(v), e.sum_dtype, exact=exact) for v in values[:MOST_CODES]]
-    more = ["…"] if len(values) > MOST_CODES else []
+    text = [number(float(v), e.sum_dtype, exact=exact) for v in values[:MAX_CODES]]
+    more = ["…"] if len(values) > MAX_CODES else []
     return f"leaf {', '.join([*text, *more])}"
 
 

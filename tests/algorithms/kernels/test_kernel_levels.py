@@ -10,9 +10,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from algorithms.levelwise import binned_columns
 from algorithms.levelwise import grower as level_growing
-from algorithms.levelwise.grower import LevelGrower, plain_limits
-from algorithms.levelwise.kernels.level_arrays import MISSING
+from algorithms.levelwise.grower import LevelGrower
+from algorithms.levelwise.kernels.level_arrays import MISSING, Limits
 from algorithms.runtime.threads import Workers
+
+
+def plain_limits(total_weight):
+    """Return limits that restrict nothing."""
+    return Limits(2, 1, 0.0, 0.0, float(total_weight), 0.0)
 
 
 def grow(X, value, weight=None, depth=3, threads=1, **limits):

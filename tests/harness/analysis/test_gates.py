@@ -216,10 +216,11 @@ def test_memory_uses_its_own_interval(interval, expected):
 # ------------------------------------------------------------------ parity levels
 
 
-def parity(rung, verdict="", *, compared=True):
+def parity(parity_level, verdict="", *, compared=True):
     comparison = object() if compared else None  # a gate asks only whether there is one
     return Parity(
-        "ours", "theirs", "wine", ({}, {}), "native", "raw", rung, "L3", {}, comparison, verdict,
+        "ours", "theirs", "wine", ({}, {}), "native", "raw", parity_level, "L3",
+        {}, comparison, verdict,
         "" if compared else "its trees are not exportable",
     )  # fmt: skip
 
@@ -238,13 +239,16 @@ def parity(rung, verdict="", *, compared=True):
     ],
 )
 def test_parity_level_is_reached_or_not_or_undecided(result, limit, expected):
-    (decision,) = decide({"kind": "rung", "limit": limit}, parity=(result,))
+    (decision,) = decide({"kind": "parity_level", "limit": limit}, parity=(result,))
     assert decision.state == expected
     assert decision.limit == limit
 
 
 def test_parity_level_never_measured_is_undecided():
-    (decision,) = decide({"kind": "rung", "limit": "L2"})
+    with pytest.deprecated_call(match="parity_level"):
+        (decision,) = decide({"kind": "rung", "limit": "L2"})
+    assert decision.gate.kind == "parity_level"
+    (decision,) = decide({"kind": "parity_level", "limit": "L2"})
     assert decision.state == "undecided"
     assert "no parity result of ours" in decision.reason
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.difference import Comparison
-from harness.analysis.parity_level import AGREEMENTS, RUNGS, lowest, reaches, rung
 from harness.analysis.parity_levels import parities
 from harness.analysis.verdicts import named
 from harness.core.model import Status, to_json
+from harness.core.parity_level import AGREEMENTS, PARITY_LEVELS, lowest, parity_level_of, reaches
 
 ALIKE = Comparison("values", (), (4, 4), 4, 120, 0.0, 1e-6)
 
@@ -43,13 +43,13 @@ def parity(result, *accuracy, declared=None, **changes):
      ("accuracy", "L0", "L0"), ("", "", "")],
 )  # fmt: skip
 def test_parity_level_combines_inputs_and_agreement(agreement, raw, bins):
-    assert rung("raw", agreement) == raw
-    assert rung("bins", agreement) == rung("gradients", agreement) == bins
+    assert parity_level_of("raw", agreement) == raw
+    assert parity_level_of("bins", agreement) == parity_level_of("gradients", agreement) == bins
 
 
 def test_parity_levels_are_ordered():
-    assert [rung("raw", agreement) for agreement in AGREEMENTS] == list(RUNGS)
-    for one, other in itertools.product(RUNGS, repeat=2):
+    assert [parity_level_of("raw", agreement) for agreement in AGREEMENTS] == list(PARITY_LEVELS)
+    for one, other in itertools.product(PARITY_LEVELS, repeat=2):
         assert reaches(one, other) == (lowest([one, other]) == other)
     assert reaches("L3", "L0")
     assert not reaches("", "L0")
@@ -57,23 +57,23 @@ def test_parity_levels_are_ordered():
 
 def test_lowest_level_of_all_splits_counts():
     one = parity(comparison_of("bits", "values", "bits"))
-    assert (one.rung, one.comparison, one.reason) == ("L2", ALIKE, "")
+    assert (one.parity_level, one.comparison, one.reason) == ("L2", ALIKE, "")
     assert (one.algorithm, one.reference, one.dataset) == ("mine", "theirs", "iris")
     assert one.split == "f0"
     assert dict(one.splits) == {"f0": "bits", "f1": "values", "f2": "bits"}
-    assert parity(comparison_of("bits")).rung == "L3"
-    assert parity(comparison_of("bits", "structure")).rung == "L1"
-    assert parity(comparison_of("bits"), inputs="bins").rung == "L1"
+    assert parity(comparison_of("bits")).parity_level == "L3"
+    assert parity(comparison_of("bits", "structure")).parity_level == "L1"
+    assert parity(comparison_of("bits"), inputs="bins").parity_level == "L1"
 
 
 @pytest.mark.parametrize("word", ["equivalent", "better", "worse", "inconclusive", ""])
 def test_equivalent_accuracy_decides_if_trees_differ(word):
     judged = [verdict(word)] if word else []
     one = parity(comparison_of("bits", ""), *judged)
-    assert one.rung == ("L0" if word == "equivalent" else "")
+    assert one.parity_level == ("L0" if word == "equivalent" else "")
     assert one.splits["f1"] == ("accuracy" if word == "equivalent" else "")
     assert one.verdict == word
-    assert parity(comparison_of("bits"), *judged).rung == "L3"
+    assert parity(comparison_of("bits"), *judged).parity_level == "L3"
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ def test_equivalent_accuracy_decides_if_trees_differ(word):
     ids=str,
 )
 def test_unrelated_verdict_decides_nothing(other):
-    assert parity(comparison_of(""), verdict("equivalent", **other)).rung == ""
+    assert parity(comparison_of(""), verdict("equivalent", **other)).parity_level == ""
 
 
 def test_missing_comparison_reaches_no_tree_level():
     one = parity(comparison_of(comparison=None, reason="no trees"), verdict("equivalent"))
-    assert (one.rung, one.comparison, one.reason) == ("L0", None, "no trees")
+    assert (one.parity_level, one.comparison, one.reason) == ("L0", None, "no trees")
     partly = parity(comparison_of("bits", reason="a split failed"), verdict("inconclusive"))
-    assert partly.rung == ""
+    assert partly.parity_level == ""
 
 
 def test_claim_belongs_to_the_mode():
     levels = {"default": "L0", "scikit-learn": "L3"}
-    declared = {"algorithms": {"mine": {"rungs": levels}}}
+    declared = {"algorithms": {"mine": {"parity_levels": levels}}}
     assert parity(comparison_of("bits"), declared=declared).claimed == "L0"
     sides = inputs_of()["sides"]
     sides[0]["params"] = {"parity": "scikit-learn"}

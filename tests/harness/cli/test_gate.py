@@ -121,7 +121,7 @@ def test_unreadable_gates(first, folder):
     done = harness(folder, "gate", wrong)
     assert done.returncode == 2
     assert "accuracy" in done.stderr
-    missing = gate_file(folder, "missing.toml", kind="rung", algorithm="zero")
+    missing = gate_file(folder, "missing.toml", kind="parity_level", algorithm="zero")
     assert "L0, L1, L2, L3" in harness(folder, "gate", missing).stderr
     (folder / "none.toml").write_text('datasets = ["diabetes"]\n')
     assert "has no [[gate]] tables" in harness(folder, "gate", "none.toml").stderr

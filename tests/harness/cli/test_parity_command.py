@@ -42,7 +42,7 @@ PLUGIN = textwrap.dedent(
     def register_algorithms(register):
         tasks = frozenset({Task.BINARY, Task.MULTICLASS})
         register(Algorithm("twin", lambda spec: Twin(build, spec), tasks,
-                           reference="sklearn.decision_tree", rungs={"default": "L3"}))
+                           reference="sklearn.decision_tree", parity_levels={"default": "L3"}))
         register(Algorithm("opaque", estimator_adapter(lambda spec: DummyClassifier()), tasks))
     '''
 )
@@ -77,7 +77,7 @@ def test_plugin_tree_equals_the_reference_bitwise_and_is_reused(run, monkeypatch
     data = json.loads(out)
     (one,) = data["parity"]
     assert (one["algorithm"], one["reference"]) == ("twin", "sklearn.decision_tree")
-    assert (one["rung"], one["claimed"], one["verdict"]) == ("L3", "L3", "equivalent")
+    assert (one["parity_level"], one["claimed"], one["verdict"]) == ("L3", "L3", "equivalent")
     assert list(one["splits"].values()) == ["bits", "bits"]
     assert one["comparison"]["rows"] == 75
     with Store.open("results") as store:
@@ -126,11 +126,11 @@ def test_dataset_unsupported_by_one_side_is_left_out_and_none_left_is_an_error(r
 def test_algorithm_against_itself_is_grown_twice(run):
     code, out, _ = run("twin", "twin", "-d", "iris", "--set", "max_depth=2", "--json")
     (one,) = json.loads(out)["parity"]
-    assert (code, one["rung"], one["params"]) == (0, "L3", [{"max_depth": 2}] * 2)
+    assert (code, one["parity_level"], one["params"]) == (0, "L3", [{"max_depth": 2}] * 2)
 
 
 @pytest.mark.parametrize(
-    ("rungs", "required", "code"),
+    ("parity_levels", "required", "code"),
     [
         (["L3", "L2"], None, 0),
         (["L3", "L2"], "l2", 0),
@@ -140,11 +140,11 @@ def test_algorithm_against_itself_is_grown_twice(run):
         ([None], None, 4),
     ],
 )
-def test_exit_code_of_a_missed_level_takes_precedence_over_a_failure(rungs, required, code):
+def test_exit_code_of_a_missed_level_takes_precedence_over_a_failure(parity_levels, required, code):
     result = tuple(
         Parity(
             "a", "b", "d", ({}, {}), "native", "raw", r or "", "", {"f0": "bits"} if r else {}, None
         )
-        for r in rungs
+        for r in parity_levels
     )
     assert _exit_code(result, required) == code

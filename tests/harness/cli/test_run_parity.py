@@ -40,7 +40,7 @@ PLUGIN = textwrap.dedent(
         tasks = frozenset({Task.MULTICLASS})
         tree = lambda spec: DecisionTreeClassifier(random_state=spec.seed)
         register(Algorithm("twin", lambda spec: Twin(tree, spec), tasks,
-                           reference="sklearn.decision_tree", rungs={"default": "L3"}))
+                           reference="sklearn.decision_tree", parity_levels={"default": "L3"}))
         dummy = estimator_adapter(lambda spec: DummyClassifier())
         # "reference": nothing is compiled
         register(Algorithm("opaque", dummy, tasks, "reference", reference="sklearn.decision_tree"))
@@ -60,7 +60,7 @@ folds = 2
 [parity]
 datasets = ["ir*"]
 [[gate]]
-kind = "rung"
+kind = "parity_level"
 algorithm = "twin"
 datasets = ["iris"]
 limit = "L2"
@@ -115,8 +115,10 @@ def test_run_compares_trees_once_and_reports_it_everywhere(call, monkeypatch, st
     assert code == 3, err  # `lost` fails
     assert data["comparisons"] == {"done": 2, "skipped": 1}
     assert "2 comparisons done, 1 skipped" in err
-    rungs = {(p["algorithm"], p["params"][0].get("parity")): p["rung"] for p in data["parity"]}
-    assert rungs == {("twin", None): "L3", ("twin", "moved"): "L2", ("opaque", None): ""}
+    levels = {
+        (p["algorithm"], p["params"][0].get("parity")): p["parity_level"] for p in data["parity"]
+    }
+    assert levels == {("twin", None): "L3", ("twin", "moved"): "L2", ("opaque", None): ""}
     (parted,) = [p["differences"][0] for p in data["parity"] if p["differences"]]
     assert "Tree 0, the root" in parted
     assert data["gates"]["state"] == "pass"

@@ -191,7 +191,7 @@ class Crashing:
 @hookimpl
 def register_algorithms(register):
     register(Algorithm("crashing", Crashing, frozenset({Task.REGRESSION}),
-        reference="sklearn.decision_tree", rungs={"default": "L3"}, summary="for a test"))
+        reference="sklearn.decision_tree", parity_levels={"default": "L3"}, summary="for a test"))
 """
 
 

@@ -257,16 +257,6 @@ def test_table_that_differs_from_its_declaration(table, declared, message):
         table_of(dataset)
 
 
-def test_clear_deletes_tables_and_keeps_downloads(tmp_path):
-    cache.put(DIGEST, a_table())
-    kept = tmp_path / "cache/downloads/x"
-    kept.parent.mkdir()
-    kept.write_text("bytes")
-    assert cache.clear() > 0
-    assert cache.get(DIGEST) is None
-    assert kept.exists()
-
-
 def test_lock_is_always_released():
     with pytest.raises(RuntimeError), cache.locked("x"):
         raise RuntimeError

@@ -36,11 +36,11 @@ def test_zip_bomb_is_stopped(tmp_path, monkeypatch):
 
 
 def test_without_a_user_limit_the_ratio_decides(monkeypatch):
-    from harness.data.folders import ALWAYS_ALLOWED, MOST_BYTES, most_bytes
+    from harness.data.folders import ALWAYS_ALLOWED, MAX_BYTES, most_bytes
 
     assert most_bytes(1000) == ALWAYS_ALLOWED
-    assert most_bytes(ALWAYS_ALLOWED) == MOST_BYTES
-    assert most_bytes() == MOST_BYTES
+    assert most_bytes(ALWAYS_ALLOWED) == MAX_BYTES
+    assert most_bytes() == MAX_BYTES
     monkeypatch.setenv("HARNESS_MAX_BYTES", "20GiB")
     assert most_bytes(1000) == 20 * 2**30
     monkeypatch.setenv("HARNESS_MAX_BYTES", "much")

@@ -108,7 +108,7 @@ def test_sizes_are_counted_exactly_across_blocks_and_line_ends(tmp_path, monkeyp
 
 @pytest.mark.parametrize("format_", ["csv", "arff", "svmlight"])
 def test_line_with_too_many_fields_or_too_long_is_refused(tmp_path, monkeypatch, format_):
-    monkeypatch.setattr("harness.data.text_size.MOST_COLUMNS", 40)
+    monkeypatch.setattr("harness.data.text_size.MAX_COLUMNS", 40)
     monkeypatch.setattr("harness.data.text_size.LONGEST_LINE", 200)
     monkeypatch.setattr("harness.data.text_size.BLOCK", 16)
     path = tmp_path / "mine"

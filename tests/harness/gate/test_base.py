@@ -24,10 +24,25 @@ def test_base_lists_its_algorithms(tmp_path):
     assert result.environment == Environment("b", "", str(ROOT))
     assert result.algorithms["ridge"]["params"] == {"penalty": 1.0}
     assert result.algorithms["decision_tree"]["reference"] == "sklearn.decision_tree"
-    assert result.algorithms["decision_tree"]["rungs"]["scikit-learn"] == "L3"
+    assert result.algorithms["decision_tree"]["parity_levels"]["scikit-learn"] == "L3"
     assert {"decision_tree", "random_forest"} <= set(result.algorithms)
     assert not result.own_libraries
     assert result.versions["numpy"]
+
+
+def test_base_with_the_old_name_of_parity_levels_is_read(tmp_path):
+    package = tmp_path / "harness"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "plugins.py").write_text(
+        "from types import SimpleNamespace as Record\n"
+        "value = Record(params={}, rungs={'default': 'L2'}, reference='lib')\n"
+        "entry = Record(plugin='ridge', path='ridge.py', value=value)\n"
+        "def load_registry(files):\n"
+        "    return Record(entries={'algorithm': {'ridge': entry}}, broken=[])\n"
+    )
+    base = probe(Environment("b", "", str(tmp_path)), ())
+    assert base["algorithms"]["ridge"]["parity_levels"] == {"default": "L2"}
 
 
 def test_base_that_does_not_start_gives_its_last_line(tmp_path):
@@ -54,7 +69,7 @@ def project(tmp_path):
 
 def based(project, *names, **fields):
     known = {"plugin": str(project / "base/ridge.py"), "path": str(project / "base/ridge.py")}
-    known |= {"params": {}, "rungs": {}, "reference": None}
+    known |= {"params": {}, "parity_levels": {}, "reference": None}
     algorithms = {name: dict(known) for name in names or ["ridge"]}
     messages = {"broken": {}, "versions": {}, "own_libraries": False, **fields}
     return Base(Environment("b"), algorithms, **messages)
@@ -115,7 +130,7 @@ def test_packages_installed_in_the_head_are_not_visible_to_the_base(project):
 def test_base_may_be_behind_a_link(project):
     (project / "linked").symlink_to(project / "base")
     there = based(project)
-    there.algorithms["ridge"].update(reference="lib", rungs={"lib": "L3"})
+    there.algorithms["ridge"].update(reference="lib", parity_levels={"lib": "L3"})
     ids.code_digest.cache_clear()
     registry = load_registry([project / "head" / "ridge.py"], modules=[])
     result = find_changes(
@@ -189,23 +204,26 @@ def claims(project, text, *globs, broken=()):
     registry = load_registry([project / "head" / "ridge.py"], modules=[])
     registry.broken += broken
     there = based(project, "ridge", "other")
-    there.algorithms["ridge"].update(reference="lib", rungs={"default": "L2", "lib": "L3"})
+    there.algorithms["ridge"].update(reference="lib", parity_levels={"default": "L2", "lib": "L3"})
     return list(lost_claims(registry, there, project / "base", globs))
 
 
 @pytest.mark.parametrize(
     ("now", "lost"),
     [
-        ('reference="lib", rungs={"default": "L2", "lib": "L3"}', {}),
-        ('reference="lib", rungs={"default": "L3", "lib": "L3", "more": "L0"}', {}),
-        ('reference="lib", rungs={"default": "L2"}', {"L3": "claims nothing there"}),
-        ('reference="lib", rungs={"default": "L0", "lib": "L3"}', {"L2": "claims only L0 (equiv"}),
+        ('reference="lib", parity_levels={"default": "L2", "lib": "L3"}', {}),
+        ('reference="lib", parity_levels={"default": "L3", "lib": "L3", "more": "L0"}', {}),
+        ('reference="lib", parity_levels={"default": "L2"}', {"L3": "claims nothing there"}),
+        (
+            'reference="lib", parity_levels={"default": "L0", "lib": "L3"}',
+            {"L2": "claims only L0 (equiv"},
+        ),
         ('reference="lib"', {"L2": "claims nothing there", "L3": "claims nothing there"}),
         (
-            'reference="other", rungs={"default": "L2", "lib": "L3"}',
+            'reference="other", parity_levels={"default": "L2", "lib": "L3"}',
             {"L2": "its reference is other", "L3": "its reference is other"},
         ),
-        ("rungs={}", {"L2": "reference is no library", "L3": "reference is no library"}),
+        ("parity_levels={}", {"L2": "reference is no library", "L3": "reference is no library"}),
     ],
 )
 def test_claim_dropped_by_the_head_fails_by_name(project, now, lost):
@@ -213,7 +231,7 @@ def test_claim_dropped_by_the_head_fails_by_name(project, now, lost):
     result = claims(project, PLUGIN.replace(plain, f"{plain}, {now}"))
     assert {d.limit: d for d in result}.keys() == lost.keys()
     for decision in result:
-        assert (decision.gate.kind, decision.state) == ("rung", "fail")
+        assert (decision.gate.kind, decision.state) == ("parity_level", "fail")
         assert (decision.algorithm, decision.reference) == ("ridge", "lib")
         assert decision.reason.startswith("lost claim: in ")
         assert lost[decision.limit] in decision.reason
@@ -229,7 +247,7 @@ def test_removed_algorithm_drops_its_claims(project):
 
 def test_unchanged_claims_are_not_dropped(project):
     there = based(project)
-    there.algorithms["ridge"].update(path="/elsewhere/ridge.py", rungs={"default": "L2"})
+    there.algorithms["ridge"].update(path="/elsewhere/ridge.py", parity_levels={"default": "L2"})
     registry = load_registry([project / "head" / "ridge.py"], modules=[])
     assert list(lost_claims(registry, there, project / "base", ())) == []
 

@@ -21,7 +21,7 @@ from harness.core.model import (
     Task,
     Trial,
 )
-from harness.gate.decision import Limits, decide, lost, unmeasured
+from harness.gate.decision import Limits, decide, failed_to_load, undecided_decisions
 
 LABELS = {"ours": "ours@base"}
 SPLITS = 8
@@ -55,9 +55,9 @@ def accuracy(value, width=0.001, **fields):
     return replace(result, **fields)
 
 
-def parity(name, rung, **fields):
+def parity(name, parity_level, **fields):
     params = ({"parity": "xgboost"}, {})
-    messages = (name, "library", "made", params, "native", "raw", rung, "L2", {}, None)
+    messages = (name, "library", "made", params, "native", "raw", parity_level, "L2", {}, None)
     return replace(Parity(*messages), **fields)
 
 
@@ -215,19 +215,19 @@ def test_memory_without_both_sides_is_undecided():
 def test_parity_levels(head, base, state):
     seen = view(parity=(parity("ours", head), parity("ours@base", base)))
     decisions = decide(seen, LABELS, Limits())
-    (one,) = [d for d in decisions if d.gate.kind == "rung"]
+    (one,) = [d for d in decisions if d.gate.kind == "parity_level"]
     assert (one.state, one.reference, one.limit) == (state, "library", base)
     assert f"xgboost mode reaches {head or 'no parity level'}, the base {base}" in one.reason
 
 
 def test_base_without_a_parity_level_has_no_requirement():
     seen = view(parity=(parity("ours", ""), parity("ours@base", "")))
-    assert "rung" not in answers(decide(seen, LABELS, Limits()))
+    assert "parity_level" not in answers(decide(seen, LABELS, Limits()))
 
 
 def test_impossible_measurement_is_undecided_or_fails():
-    none = unmeasured("*@base", "the base does not start")
+    none = undecided_decisions("*@base", "the base does not start")
     assert {d.gate.kind for d in none} == {"accuracy", "memory", "speed"}
     assert (state_of(none), {d.reason for d in none}) == ("undecided", {"the base does not start"})
-    one = lost("x", "x@base", "does not load")
+    one = failed_to_load("x", "x@base", "does not load")
     assert (one.gate.kind, state_of([one, *none])) == ("accuracy", "fail")

@@ -86,7 +86,7 @@ def project(tmp_path, monkeypatch):
 
 def based(tree, head, roots, plugin_files, name, message):
     file = plugin_files[0]
-    known = {"plugin": file, "path": file, "params": {"penalty": 1.0}, "rungs": {}}
+    known = {"plugin": file, "path": file, "params": {"penalty": 1.0}, "parity_levels": {}}
     algorithms = {"ridge": {**known, "reference": None}}
     versions = {"numpy": "9"}
     return Base(Environment(name, "", str(tree)), algorithms, {}, versions, own_libraries=False)
@@ -237,13 +237,13 @@ def test_failure_is_kept_if_other_measurements_are_unfinished(project, monkeypat
 def test_dropped_claim_fails_without_a_measurement(project, monkeypatch):
     def claiming(*told):
         base = based(*told)
-        base.algorithms["ridge"].update(reference="lib", rungs={"lib": "L3"})
+        base.algorithms["ridge"].update(reference="lib", parity_levels={"lib": "L3"})
         return base
 
     monkeypatch.setattr(gate, "make_base", claiming)
     code, out, _ = against("--json")  # its code is that of the base: nothing is compared
     (lost,) = json.loads(out)["decisions"]
-    assert (code, lost["gate"]["kind"]) == (1, "rung")
+    assert (code, lost["gate"]["kind"]) == (1, "parity_level")
     plant(project, "comment")
     code, out, _ = against("--markdown")
     assert code == 1

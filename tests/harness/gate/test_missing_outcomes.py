@@ -3,11 +3,11 @@
 from types import SimpleNamespace
 
 from harness.config.experiment import Gate
-from harness.gate.decision import decided
-from harness.gate.unfinished import Undone, find_undone, mark_undone
+from harness.gate.decision import make_decision
+from harness.gate.unfinished import Unfinished, find_unfinished, mark_unfinished
 
 PAIR = {"algorithm": "ours", "reference": "ours@b"}
-RUNG = {"algorithm": "ours", "reference": "lib", "limit": "L3"}
+PARITY_LEVEL = {"algorithm": "ours", "reference": "lib", "limit": "L3"}
 
 
 def job(name, *ids):
@@ -30,26 +30,26 @@ def planned():
 
 
 def test_each_kind_of_missing_outcome_is_found():
-    result = find_undone(*planned(), compared=["iris"])
+    result = find_unfinished(*planned(), compared=["iris"])
     where = frozenset({("ours", "wine")})
-    assert result == Undone(where, where, frozenset({("ours", "lib", "wine")}))
+    assert result == Unfinished(where, where, frozenset({("ours", "lib", "wine")}))
 
 
 def test_undecided_replaces_a_result_from_partial_data():
-    undone = find_undone(*planned(), compared=["iris"])
+    unfinished = find_unfinished(*planned(), compared=["iris"])
     half = [
-        decided(Gate(kind="accuracy", **PAIR), "pass", "", "wine"),
-        decided(Gate(kind="accuracy", **PAIR), "pass", "", "iris"),
-        decided(Gate(kind="speed", **PAIR), "undecided", "no duel", ""),
-        decided(Gate(kind="memory", **PAIR), "fail", "", "wine"),
-        decided(Gate(kind="rung", **RUNG), "pass", "", "wine"),
+        make_decision(Gate(kind="accuracy", **PAIR), "pass", "", "wine"),
+        make_decision(Gate(kind="accuracy", **PAIR), "pass", "", "iris"),
+        make_decision(Gate(kind="speed", **PAIR), "undecided", "no duel", ""),
+        make_decision(Gate(kind="memory", **PAIR), "fail", "", "wine"),
+        make_decision(Gate(kind="parity_level", **PARITY_LEVEL), "pass", "", "wine"),
     ]
-    results = list(mark_undone(half, undone, "b", "no time"))
+    results = list(mark_unfinished(half, unfinished, "b", "no time"))
     late = [(d.gate.kind, d.gate.phase, d.dataset) for d in results if d.reason == "no time"]
     assert sorted(late) == [
         ("accuracy", "train", "wine"),
         ("memory", "predict", "wine"),
-        ("rung", "train", "wine"),
+        ("parity_level", "train", "wine"),
         ("speed", "predict", "wine"),
         ("speed", "train", "wine"),
     ]
@@ -57,10 +57,10 @@ def test_undecided_replaces_a_result_from_partial_data():
     assert kept == [
         ("accuracy", "pass", "iris"),
         ("memory", "fail", "wine"),
-        ("rung", "pass", "wine"),
+        ("parity_level", "pass", "wine"),
     ]
 
 
 def test_complete_outcomes_change_nothing():
-    done = [decided(Gate(kind="speed", **PAIR), "undecided", "no duel", "")]
-    assert list(mark_undone(done, Undone(), "b", "no time")) == done
+    done = [make_decision(Gate(kind="speed", **PAIR), "undecided", "no duel", "")]
+    assert list(mark_unfinished(done, Unfinished(), "b", "no time")) == done

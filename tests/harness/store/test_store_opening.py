@@ -5,8 +5,10 @@ from contextlib import closing
 
 import pytest
 
+from harness.analysis.gates import gates_of
 from harness.core.errors import HarnessError, StoreError
 from harness.store import DATABASE, Store, schema
+from harness.store.rows import dumps
 
 # A hypothetical version after 1: a new column, computed from the old rows.
 SECOND = """
@@ -76,6 +78,31 @@ def test_older_store_is_migrated_after_a_backup(first, monkeypatch, write):
     assert ask(backup, "PRAGMA user_version") == [(1,)]
     assert ask(backup, "SELECT name FROM run") == [("old",)]
     assert list(first.glob("*.part")) == []
+
+
+def test_runs_stored_before_parity_levels_were_renamed_are_read(first):
+    gate = {"kind": "rung", "algorithm": "ridge", "limit": "L2"}
+    config = {
+        "experiment": {"gate": [gate], "name": 'say "kind":"rung"'},
+        "declared": {"algorithms": {"ridge": {"rungs": {"default": "L2"}, "tasks": []}}},
+    }
+    with closing(sqlite3.connect(first / DATABASE)) as connection:
+        for script in schema.MIGRATIONS[1:3]:
+            connection.executescript(script)
+        connection.execute("PRAGMA user_version = 3")
+        connection.execute("UPDATE run SET config = ?", (dumps(config),))
+        sql = "INSERT INTO event VALUES (?, 1, 'now', ?, ?)"
+        decisions = dumps([{"gate": gate, "state": "pass"}])
+        connection.executemany(sql, [(1, "gate", decisions), (2, "note", decisions)])
+        connection.commit()
+    with Store.open(first) as store:
+        stored, (decided, note) = store.run()["config"], store.events()
+    assert stored["experiment"]["gate"] == [{**gate, "kind": "parity_level"}]
+    assert stored["experiment"]["name"] == 'say "kind":"rung"'
+    assert stored["declared"]["algorithms"]["ridge"]["parity_levels"] == {"default": "L2"}
+    assert [g.kind for g in gates_of(stored)] == ["parity_level"]
+    assert decided["data"][0]["gate"]["kind"] == "parity_level"
+    assert note["data"][0]["gate"]["kind"] == "rung"
 
 
 def test_backup_begun_by_a_killed_process_is_removed(first, monkeypatch):

@@ -53,7 +53,7 @@ def test_sparse_rows_stay_sparse(tmp_path, absent, fill):
 
 @pytest.mark.parametrize(("width", "fits"), [(2, True), (20, False)])
 def test_arrays_too_large_for_the_store_become_a_note(tmp_path, monkeypatch, width, fits):
-    monkeypatch.setattr(arrays, "MOST_BYTES", 200)
+    monkeypatch.setattr(arrays, "MAX_BYTES", 200)
     prepared = SimpleNamespace(
         trial=SimpleNamespace(id="t"),
         spec=Spec(Task.REGRESSION),

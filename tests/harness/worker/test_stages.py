@@ -35,7 +35,7 @@ def test_many_stages_are_thinned_and_the_last_is_kept():
             yield np.full(X.shape[0], float(i))
 
     result = stages.staged(loaded_trial(staged=staged, weight=np.ones(N)))
-    assert len(result["stage"]) == stages.MOST_STAGES
+    assert len(result["stage"]) == stages.MAX_STAGES
     assert result["stage"][[0, -1]].tolist() == [1, 250]
     np.testing.assert_array_equal(result["output"][:, 0], result["stage"] - 1.0)
     assert result["output"].shape == (100, 3)

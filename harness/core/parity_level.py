@@ -1,11 +1,11 @@
-"""Parity levels: the level of a pair, from the inputs of both sides and how far they agree."""
+"""Parity levels: how far two implementations agree, from the same inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 AGREEMENTS = ("bits", "values", "structure", "accuracy", "")  # the closest first
-RUNGS = ("L3", "L2", "L1", "L0", "")  # the highest first; "": no agreement is shown
+PARITY_LEVELS = ("L3", "L2", "L1", "L0", "")  # the highest first; "": no agreement is shown
 MEANING = {
     "L3": "the same bits from raw data",
     "L2": "the same trees from raw data",
@@ -15,7 +15,7 @@ MEANING = {
 }
 
 
-def rung(inputs: str, agreement: str) -> str:
+def parity_level_of(inputs: str, agreement: str) -> str:
     """Return the parity level of an agreement.
 
     Parameters
@@ -26,15 +26,15 @@ def rung(inputs: str, agreement: str) -> str:
     agreement
         ``bits``, ``values``, ``structure``, ``accuracy`` or ``""``.
     """
-    reached = RUNGS[AGREEMENTS.index(agreement)]
+    reached = PARITY_LEVELS[AGREEMENTS.index(agreement)]
     return reached if inputs == "raw" else lowest(["L1", reached])
 
 
-def lowest(rungs: Iterable[str]) -> str:
+def lowest(levels: Iterable[str]) -> str:
     """Return the lowest of the given parity levels."""
-    return max(rungs, key=RUNGS.index)
+    return max(levels, key=PARITY_LEVELS.index)
 
 
-def reaches(reached_level: str, required: str) -> bool:
+def reaches(level: str, required: str) -> bool:
     """Return whether a parity level is at least as high as another."""
-    return RUNGS.index(reached_level) <= RUNGS.index(required)
+    return PARITY_LEVELS.index(level) <= PARITY_LEVELS.index(required)

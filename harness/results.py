@@ -13,7 +13,7 @@ from harness.analysis.run_view import Accuracy, Parity, RunView, Speed
 from harness.config.experiment import Experiment
 from harness.core.model import JSON, DuelOutcome, Failure, Status
 from harness.core.parity_level import MEANING, reaches
-from harness.core.renamed import renamed_arguments
+from harness.core.renamed import renamed
 from harness.plugins.registry import Registry
 from harness.runs.execute import Tally
 
@@ -147,7 +147,7 @@ class ParityResult(StoredResult):
         """Parity level of each dataset, and differences of the trees."""
         return self.view.parity
 
-    @renamed_arguments(rung="parity_level")
+    @renamed(rung="parity_level")
     def reaches(self, parity_level: str) -> bool:
         """Return whether every dataset reaches a parity level: L0, L1, L2 or L3."""
         return all(reaches(parity.parity_level, parity_level.upper()) for parity in self.verdicts)

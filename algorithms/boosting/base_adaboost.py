@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 
 from algorithms.boosting.weak_learners import AnyLearner, TreeLearner
 from algorithms.estimator.bootstrap import SEEDS
+from algorithms.estimator.estimator_sequence import EstimatorSequence
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
@@ -36,7 +37,7 @@ BOOSTING_CONSTRAINTS = {
 }
 
 
-class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
+class BaseAdaBoost(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
     """Base class of models trained in sequence on weighted rows.
 
     A subclass defines its tree class, the depth of the default tree, and a round.
@@ -216,15 +217,6 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
             library="tree-harness",
             **rest,
         )
-
-    def __len__(self):
-        return len(self.estimators_)
-
-    def __getitem__(self, index):
-        return self.estimators_[index]
-
-    def __iter__(self):
-        return iter(self.estimators_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,8 +7,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms.boosting.boosted_trees import has_gaps
-from algorithms.estimator.fast_validation import plain_rows
-from algorithms.estimator.frames import validate_data
+from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.labels import codes_among
 from algorithms.runtime.threads import count_threads
 from algorithms.trees.ensemble_export import export_boosted
@@ -62,17 +61,7 @@ class BoostedModel(BaseEstimator):
         """Return X as C-contiguous float32; raise the same errors as scikit-learn."""
         check_is_fitted(self)
         X = X if self._encoder is None else self._encoder.transform(X)
-        if (few := plain_rows(self, X, np.float32)) is not None:
-            return few
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=np.float32,
-            order="C",
-            reset=False,
-            ensure_all_finite="allow-nan",
-        )
+        X = read_float32(self, X)
         return X.toarray() if issparse(X) else X
 
     def _staged_raw(self, X):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from algorithms.estimator.deferred_imports import is_frame, is_of_pandas, pd
 from algorithms.estimator.frame_to_array import as_they_are, lay_out, with_gaps
+from algorithms.estimator.frames import validate_data
 from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.value_checks import GAPS, INFINITE, find_odd
 
@@ -83,6 +84,14 @@ def plain_targets(y):
     if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "biuf":
         return None
     return y if y.dtype.kind in "biu" or np.isfinite(y).all() else None
+
+
+def read_float32(estimator, X):
+    """Return X as C-contiguous float32, or as CSR; raise the same errors as scikit-learn."""
+    if (few := plain_rows(estimator, X, np.float32)) is not None:
+        return few
+    form = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
+    return validate_data(estimator, X, accept_sparse="csr", reset=False, **form)
 
 
 def plain_rows(estimator, X, dtype=None, *, allow_nan=True):

@@ -1,6 +1,11 @@
-"""Check that a warm start has the same columns, outputs and classes as the earlier fit."""
+"""Warm start: check that the data are like those of the earlier fit, and draw further seeds."""
+
+from warnings import warn
 
 import numpy as np
+from sklearn.utils import check_random_state
+
+from algorithms.estimator.bootstrap import SEEDS
 
 OUTPUTS = ("n_outputs_", "_n_outputs")
 SEEN = ("n_features_in_", "feature_names_in_", "classes_", "n_classes_", *OUTPUTS)
@@ -25,6 +30,32 @@ def check_warm_start(estimator):
     if not goes_on:
         estimator.__dict__.pop("estimators_", None)
     estimator._trained_on = now  # noqa: SLF001 - same package
+
+
+def draw_missing_seeds(estimator):
+    """Return the seeds of the estimators that ``estimators_`` lacks, int array.
+
+    The caller is a method that ``fit`` calls, so that warnings name the line that calls ``fit``.
+
+    Raises
+    ------
+    ValueError
+        If ``n_estimators`` is less than the number of trained estimators.
+    """
+    have, wanted = len(estimator.estimators_), estimator.n_estimators
+    if wanted < have:
+        raise ValueError(
+            f"n_estimators={wanted} must be larger or equal to len(estimators_)={have} when "
+            "warm_start==True"
+        )
+    if wanted == have:
+        warn(
+            "Warm-start fitting without increasing n_estimators does not fit new trees.",
+            stacklevel=5,
+        )
+    random = check_random_state(estimator.random_state)
+    random.randint(SEEDS, size=have)
+    return random.randint(SEEDS, size=wanted - have)
 
 
 def difference(before, now):

@@ -17,13 +17,14 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from algorithms.estimator.bootstrap import SEEDS, count_columns, count_rows, draw, seeded_clones
+from algorithms.estimator.bootstrap import count_columns, count_rows, draw, seeded_clones
+from algorithms.estimator.estimator_sequence import EstimatorSequence
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
 from algorithms.estimator.outputs import count_outputs
-from algorithms.estimator.warm_start import check_warm_start
+from algorithms.estimator.warm_start import check_warm_start, draw_missing_seeds
 from algorithms.forest.bagged_trees import Walker, grow_bag
 from algorithms.runtime.threads import count_threads
 from algorithms.trees.base_tree import BaseDecisionTree
@@ -32,7 +33,7 @@ from algorithms.trees.ensemble_export import export_trees
 from algorithms.trees.presorted_table import as_rows, check_sparse
 
 
-class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
+class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
     """Bagging of any scikit-learn estimator."""
 
     _parameter_constraints: ClassVar = {
@@ -163,20 +164,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the seeds of the missing models; drop the old ones without ``warm_start``."""
         if not self.warm_start or not hasattr(self, "estimators_"):
             self.estimators_, self.estimators_features_, self._seeds = [], [], []
-        have = len(self.estimators_)
-        if self.n_estimators < have:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={have} when warm_start==True"
-            )
-        if self.n_estimators == have:
-            warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                stacklevel=3,
-            )
-        random = check_random_state(self.random_state)
-        random.randint(SEEDS, size=have)
-        return random.randint(SEEDS, size=self.n_estimators - have)
+        return draw_missing_seeds(self)
 
     def _draw(self, seed):
         """Return the features and the rows drawn with a model's seed."""
@@ -285,15 +273,6 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
             getattr(self, "classes_", None),
             self.estimators_features_,
         )
-
-    def __len__(self):
-        return len(self.estimators_)
-
-    def __getitem__(self, index):
-        return self.estimators_[index]
-
-    def __iter__(self):
-        return iter(self.estimators_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -11,15 +11,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from algorithms.estimator.bootstrap import SEEDS, count_rows
-from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.bootstrap import count_rows
+from algorithms.estimator.estimator_sequence import EstimatorSequence
+from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.outputs import count_outputs, drop_single_column
 from algorithms.estimator.sample_weight import split_unit
 from algorithms.estimator.verbose import say
-from algorithms.estimator.warm_start import check_warm_start
+from algorithms.estimator.warm_start import check_warm_start, draw_missing_seeds
 from algorithms.forest.bagged_trees import Walker
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees.cart import TREE_CONSTRAINTS
@@ -56,7 +57,7 @@ FOREST_CONSTRAINTS = {
 }
 
 
-class BaseForest(BaseEstimator):
+class BaseForest(EstimatorSequence, BaseEstimator):
     """Base class of the forest classifier and the forest regressor."""
 
     _parameter_constraints: ClassVar = FOREST_CONSTRAINTS
@@ -165,23 +166,10 @@ class BaseForest(BaseEstimator):
         """Return the missing trees, unfitted; drop the old ones unless ``warm_start`` is set."""
         if not self.warm_start or not hasattr(self, "estimators_"):
             self.estimators_ = []
-        have = len(self.estimators_)
-        if self.n_estimators < have:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={have} when warm_start==True"
-            )
-        if self.n_estimators == have:
-            warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                stacklevel=4,
-            )
-        random = check_random_state(self.random_state)
-        random.randint(SEEDS, size=have)
         params = self.estimator_.get_params(deep=False)
         return [
             type(self.estimator_)(**{**params, "random_state": seed})
-            for seed in random.randint(SEEDS, size=self.n_estimators - have).tolist()
+            for seed in draw_missing_seeds(self).tolist()
         ]
 
     def _grow(self, trees, X, y):
@@ -234,10 +222,7 @@ class BaseForest(BaseEstimator):
     def _read_rows(self, X):
         """Return X as C-contiguous float32, or as CSR; raise the same errors as scikit-learn."""
         check_is_fitted(self)
-        if (few := plain_rows(self, X, np.float32)) is not None:
-            return few
-        form = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
-        X = validate_data(self, X, accept_sparse="csr", reset=False, **form)
+        X = read_float32(self, X)
         check_sparse(X, type(self).__name__)
         return X
 
@@ -297,15 +282,6 @@ class BaseForest(BaseEstimator):
         check_is_fitted(self)
         trees = [tree.tree_ for tree in self.estimators_]
         return export_trees(trees, self.n_features_in_, getattr(self, "classes_", None))
-
-    def __len__(self):
-        return len(self.estimators_)
-
-    def __getitem__(self, index):
-        return self.estimators_[index]
-
-    def __iter__(self):
-        return iter(self.estimators_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

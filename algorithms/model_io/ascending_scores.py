@@ -6,7 +6,9 @@ XGBoost's "reg:expectileerror" with several levels uses this link.
 
 import numpy as np
 
-LEAST_GAP = 1e-6  # between two predictions of a row, as in `harness.TreeEnsemble`
+from harness import TreeEnsemble
+
+MIN_GAP = TreeEnsemble.MIN_GAP  # between two predictions of a row
 
 
 def scores_of(predictions):
@@ -15,5 +17,5 @@ def scores_of(predictions):
     A gap between two predictions counts as at least 2 · 10⁻⁶, as in XGBoost.
     """
     predictions = np.asarray(predictions, np.float64)
-    gap = np.maximum(np.diff(predictions) - LEAST_GAP, LEAST_GAP)
+    gap = np.maximum(np.diff(predictions) - MIN_GAP, MIN_GAP)
     return np.concatenate([predictions[:1], gap + np.log(-np.expm1(-gap))])

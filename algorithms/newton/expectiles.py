@@ -15,7 +15,7 @@ Newey, Powell: Asymmetric least squares estimation and testing. Econometrica 55,
 import numpy as np
 from scipy.special import expit
 
-from algorithms.model_io.ascending_scores import LEAST_GAP, scores_of
+from algorithms.model_io.ascending_scores import MIN_GAP, scores_of
 
 
 def read_levels(given):
@@ -45,7 +45,7 @@ def differentiate_expectiles(score, y, levels):
     y : (n_rows,) float64
     levels : tuple of float
     """
-    gaps = np.logaddexp(0.0, score[1:]) + LEAST_GAP
+    gaps = np.logaddexp(0.0, score[1:]) + MIN_GAP
     prediction = np.cumsum(np.concatenate([score[:1], gaps]), axis=0)
     level = np.array(levels)[:, None]
     share = np.where(prediction >= y, 1.0 - level, level)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import softmax
 
 from algorithms.gbdt.kernels import gradients as kinds
+from algorithms.parity.grown_tree import rows_of_leaves
 from algorithms.parity.hgb_binning import find_bins
 from algorithms.parity.hgb_grower import Grower
 from algorithms.parity.kernels.hgb_arrays import Rules
@@ -103,7 +104,7 @@ def boost(objective, grower, score, y, weight, rate):
         nodes, goes_left = grower.grow(g[k], h[k], objective.constant_h and weight is None)
         leaf = nodes["left"] < 0
         nodes["value"][leaf] *= rate
-        for node, rows in grower.rows_of_leaves():
+        for node, rows in rows_of_leaves(grower):
             score[k, rows] += nodes["value"][node]
         trees.append(grower.to_tree(nodes, goes_left))
     return trees

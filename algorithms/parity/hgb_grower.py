@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from algorithms.parity.grown_tree import make_tree
 from algorithms.parity.kernels import hgb_arrays as layout
 from algorithms.parity.kernels.hgb_grow import grow_by_hgb_rules
 from algorithms.runtime.interrupt_flag import check_interrupt, interrupt_flag
@@ -74,19 +75,12 @@ class Grower:
         n_nodes = 2 * self.n_leaves - 1
         return self.work.nodes[:n_nodes].copy(), self.work.goes_left[:n_nodes].copy()
 
-    def rows_of_leaves(self):
-        """Return (node, rows) of each leaf of the last tree."""
-        leaves = self.work.leaves[: self.n_leaves]
-        return [(leaf["node"], self.work.rows[leaf["start"] : leaf["end"]]) for leaf in leaves]
-
     def to_tree(self, nodes, goes_left):
         """Return a grown tree as a `harness.Tree`.
 
         If training had no missing values of a feature, they go to the child with more rows. So do
         unknown categories.
         """
-        from harness import Missing, Tree
-
         inner = nodes["left"] >= 0
         sides = (np.where(inner, nodes[side], 0) for side in ("left", "right"))
         left_rows, right_rows = (nodes["count"][side] for side in sides)
@@ -103,18 +97,8 @@ class Grower:
                 sets[i] = (codes.tolist(), not to_left[i])
             else:
                 threshold[i] = bins.edges[last] if last < len(bins.edges) else np.inf
-        return Tree(
-            feature=np.where(inner, self.columns[nodes["feature"] * inner], -1).astype(np.int32),
-            threshold=threshold,
-            left=np.where(inner, nodes["left"], -1).astype(np.int32),
-            right=np.where(inner, nodes["right"], -1).astype(np.int32),
-            value=nodes["value"][:, None].copy(),
-            default_left=to_left,
-            missing=np.full(len(nodes), Missing.NAN, np.uint8),
-            gain=np.where(inner, nodes["gain"], np.nan),
-            cover=nodes["count"].astype(np.float64),
-            sets=sets,
-        )
+        feature = self.columns[nodes["feature"] * inner]
+        return make_tree(nodes, feature, threshold, to_left, sets)
 
     def first_set_has_first_bin(self, nodes, goes_left):
         """Return whether the first categorical split sends bin 0 left, searched in preorder.

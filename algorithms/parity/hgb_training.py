@@ -7,6 +7,7 @@ the leaf values of losses without second derivatives are those of scikit-learn's
 import numpy as np
 
 from algorithms.gbdt.model import OURS
+from algorithms.parity.grown_tree import rows_of_leaves
 from algorithms.parity.hgb_binning import find_bins
 from algorithms.parity.hgb_grower import Grower
 from algorithms.parity.kernels.hgb_arrays import Rules
@@ -73,7 +74,7 @@ class ParityTraining:
         nodes, goes_left = self.grower.grow(g, h, is_constant)
         rate, score = self.params.learning_rate, self.score[:, k]
         nodes["value"][nodes["left"] < 0] *= rate
-        leaves = self.grower.rows_of_leaves()
+        leaves = rows_of_leaves(self.grower)
         if not self.loss.differentiable:
             for node, rows in leaves:
                 residual = self.y[rows] - score[rows]

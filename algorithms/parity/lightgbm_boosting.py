@@ -13,6 +13,7 @@ import numpy as np
 from algorithms.gbdt.forced_splits import find_forced_bins
 from algorithms.gbdt.linear_leaves import LinearLeafFitter, call_once
 from algorithms.gbdt.params import read_feature_contri
+from algorithms.parity.grown_tree import rows_of_leaves
 from algorithms.parity.kernels.lightgbm_arrays import EPSILON, NODE, Rules
 from algorithms.parity.kernels.lightgbm_gradient import (
     differentiate_by_lightgbm,
@@ -193,7 +194,7 @@ class Boosting:
             return None
         value = nodes["value"]
         linear = None if has_constant_leaves else self.fit_linear_leaves(k, nodes)
-        leaves = self.grower.rows_of_leaves()
+        leaves = rows_of_leaves(self.grower)
         if self.objective.renewed is not None:
             for node, rows in leaves:
                 value[node] = self.renewed(k, rows)

@@ -4,6 +4,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import NO_FORCED
 from algorithms.gbdt.linear_leaves import GrownLeaves
+from algorithms.parity.grown_tree import make_tree
 from algorithms.parity.kernels import lightgbm_arrays as layout
 from algorithms.parity.kernels.lightgbm_grow import grow_by_lightgbm_rules
 from algorithms.runtime.interrupt_flag import check_interrupt, interrupt_flag
@@ -82,11 +83,6 @@ class Grower:
         n_nodes = 2 * self.n_leaves - 1
         return self.work.nodes[:n_nodes].copy(), self.work.goes_left[:n_nodes].copy()
 
-    def rows_of_leaves(self):
-        """Return (node, rows) of each leaf of the last tree, rows in the order of the table."""
-        leaves = self.work.leaves[: self.n_leaves]
-        return [(leaf["node"], self.work.rows[leaf["start"] : leaf["end"]]) for leaf in leaves]
-
     def grown_leaves(self):
         """Return the `GrownLeaves` of the last tree."""
         return GrownLeaves.of(self.work.leaves[: self.n_leaves], self.work.rows)
@@ -96,8 +92,6 @@ class Grower:
 
         If training had no missing values of a feature, they go where zero goes.
         """
-        from harness import Missing, Tree
-
         inner = nodes["left"] >= 0
         threshold, to_left, sets = np.zeros(len(nodes)), np.zeros(len(nodes), bool), {}
         for i in np.flatnonzero(inner).tolist():
@@ -109,15 +103,4 @@ class Grower:
             beyond = node["bin"] >= len(bins.edges)
             threshold[i] = np.inf if beyond else bins.edges[node["bin"]]
             to_left[i] = node["missing_left"] if bins.has_missing else threshold[i] >= 0.0
-        return Tree(
-            feature=np.where(inner, nodes["feature"], -1).astype(np.int32),
-            threshold=threshold,
-            left=np.where(inner, nodes["left"], -1).astype(np.int32),
-            right=np.where(inner, nodes["right"], -1).astype(np.int32),
-            value=nodes["value"][:, None].copy(),
-            default_left=to_left,
-            missing=np.full(len(nodes), Missing.NAN, np.uint8),
-            gain=np.where(inner, nodes["gain"], np.nan),
-            cover=nodes["count"].astype(np.float64),
-            sets=sets,
-        )
+        return make_tree(nodes, nodes["feature"], threshold, to_left, sets)

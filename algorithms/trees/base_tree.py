@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
@@ -178,17 +178,7 @@ class BaseDecisionTree(BaseEstimator):
         if not check_input:
             _check_n_features(self, X, reset=False)
             return with_sound_indices(X) if issparse(X) else np.ascontiguousarray(X, np.float32)
-        if (few := plain_rows(self, X, np.float32)) is not None:
-            return few
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=np.float32,
-            order="C",
-            reset=False,
-            ensure_all_finite="allow-nan",
-        )
+        X = read_float32(self, X)
         check_sparse(X, type(self).__name__)
         return X
 

@@ -12,7 +12,7 @@ import numpy as np
 from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.difference import Comparison
 from harness.core.model import DuelOutcome, Finding, Outcome, Status
-from harness.core.renamed import renamed_fields
+from harness.core.renamed import renamed
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison
@@ -223,7 +223,7 @@ class Speed:
     subject: str = ""
 
 
-@renamed_fields(rung="parity_level")
+@renamed(rung="parity_level")
 @dataclass(frozen=True)
 class Parity:
     """Parity level of one pair on one dataset, with reasons.

@@ -13,15 +13,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from harness.config.diagnostics import Diagnostics
 from harness.config.files import find_experiment, read_toml
@@ -155,6 +147,19 @@ class Tuning(Strict):
     keep_predictions: bool = False  # store the held-out predictions of every configuration
 
 
+def _rename_kind(kind: Any) -> Any:
+    if kind != "rung":
+        return kind
+    message = 'kind = "rung" of a gate is now called "parity_level"'
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return "parity_level"
+
+
+GateKind = Annotated[
+    Literal["accuracy", "speed", "memory", "parity_level"], BeforeValidator(_rename_kind)
+]
+
+
 class Gate(Strict):
     """Claim about stored results that decides an exit code; see ``harness.analysis.gates``.
 
@@ -163,7 +168,7 @@ class Gate(Strict):
     1); the least parity level, such as ``"L2"``.
     """
 
-    kind: Literal["accuracy", "speed", "memory", "parity_level"]
+    kind: GateKind
     algorithm: str  # glob
     reference: str = "*"  # glob
     datasets: Annotated[list[str], Field(min_length=1)] = ["*"]  # globs
@@ -171,15 +176,6 @@ class Gate(Strict):
     phase: str = "train"  # of a gate on speed: train, native, fit, predict, predict_one
     track: Track | None = None  # of a gate on accuracy in a run of several tracks; None: each
     pooled: bool = False  # compare the value pooled over datasets with the limit, not each one
-
-    @field_validator("kind", mode="before")
-    @classmethod
-    def _rename_kind(cls, kind: Any) -> Any:
-        if kind != "rung":
-            return kind
-        message = 'kind = "rung" of a gate is now called "parity_level"'
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return "parity_level"
 
     @model_validator(mode="after")
     def _check_limit(self) -> Gate:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from harness.core.field_errors import explain_fields
-from harness.core.renamed import renamed_fields
+from harness.core.renamed import renamed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,7 +176,7 @@ class ExportsTrees(Protocol):
         """Return the fitted ensemble in the common form."""
 
 
-@renamed_fields(rungs="parity_levels")
+@renamed(rungs="parity_levels")
 @explain_fields
 @dataclass(frozen=True)
 class Algorithm:
@@ -459,7 +459,7 @@ class ReportWriter:
     write: Callable[..., Any]
 
 
-@renamed_fields(fight="run_duels")
+@renamed(fight="run_duels")
 @explain_fields
 @dataclass(frozen=True)
 class Executor:

@@ -4,39 +4,16 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-Class = TypeVar("Class", bound=type)
+T = TypeVar("T", bound=Callable[..., Any])
 
 
-def renamed_arguments(**new_names: str) -> Callable[[Function], Function]:
-    """Return a decorator for a function whose keyword arguments were renamed.
+def renamed(**new_names: str) -> Callable[[T], T]:
+    """Return a decorator for a function or class whose arguments were renamed.
 
-    Parameters
-    ----------
-    **new_names
-        Old name → new name.
-    """
-
-    def decorate(function: Function) -> Function:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            for old in new_names.keys() & kwargs.keys():
-                _warn(old, new_names[old])
-                if new_names[old] in kwargs:
-                    raise TypeError(f"give {new_names[old]!r} only, not its old name {old!r} too")
-                kwargs[new_names[old]] = kwargs.pop(old)
-            return function(*args, **kwargs)
-
-        return call  # type: ignore[return-value]
-
-    return decorate
-
-
-def renamed_fields(**new_names: str) -> Callable[[Class], Class]:
-    """Return a decorator for a class whose fields were renamed: arguments and attributes.
+    The old names of a class's arguments are also attributes.
 
     Parameters
     ----------
@@ -44,13 +21,31 @@ def renamed_fields(**new_names: str) -> Callable[[Class], Class]:
         Old name → new name.
     """
 
-    def decorate(cls: Class) -> Class:
-        cls.__init__ = renamed_arguments(**new_names)(cls.__init__)  # type: ignore[misc]
+    def decorate(target: T) -> T:
+        if not isinstance(target, type):
+            return _with_old_arguments(target, new_names)  # type: ignore[return-value]
+        target.__init__ = _with_old_arguments(target.__init__, new_names)  # type: ignore[misc]
         for old, new in new_names.items():
-            setattr(cls, old, property(functools.partial(_read, old=old, new=new)))
-        return cls
+            setattr(target, old, property(functools.partial(_read, old=old, new=new)))
+        return target
 
     return decorate
+
+
+def _with_old_arguments(
+    function: Callable[..., Any], new_names: Mapping[str, str]
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for old in new_names.keys() & kwargs.keys():
+            new = new_names[old]
+            _warn(old, new)
+            if new in kwargs:
+                raise TypeError(f"give {new!r} only, not its old name {old!r} too")
+            kwargs[new] = kwargs.pop(old)
+        return function(*args, **kwargs)
+
+    return call
 
 
 def _read(instance: Any, old: str, new: str) -> Any:

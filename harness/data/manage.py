@@ -48,17 +48,17 @@ def list_datasets(registry: Registry) -> list[JSON]:
     return sorted(rows, key=lambda row: str(row["name"]))
 
 
+def _size_and_kinds(dataset: Dataset) -> JSON:
+    names = ("rows", "columns", "n_classes", "categorical", "missing", "sparse")
+    return {name.removeprefix("n_"): getattr(dataset, name) for name in names}
+
+
 def _row(dataset: Dataset) -> JSON:
     return {
         "name": dataset.name,
         "state": state_of(dataset),
         "task": dataset.task.value,
-        "rows": dataset.rows,
-        "columns": dataset.columns,
-        "classes": dataset.n_classes,
-        "categorical": dataset.categorical,
-        "missing": dataset.missing,
-        "sparse": dataset.sparse,
+        **_size_and_kinds(dataset),
         "source": dataset.source,
         "suites": list(dataset.suites),
         "summary": dataset.summary,
@@ -253,12 +253,7 @@ def _card(dataset: Dataset, summary: str) -> Card:
             "task": dataset.task,
             "target": dataset.file["reading"]["target"],
             "summary": summary,
-            "rows": dataset.rows,
-            "columns": dataset.columns,
-            "classes": dataset.n_classes,
-            "categorical": dataset.categorical,
-            "missing": dataset.missing,
-            "sparse": dataset.sparse,
+            **_size_and_kinds(dataset),
             "source": "file",
             "files": [{"path": dataset.file["path"], "sha256": dataset.file["sha256"]}],
             "read": reading,

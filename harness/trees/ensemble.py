@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class TreeEnsemble:
     DataError
         On construction, if anything is out of bounds, cyclic or of the wrong shape.
     """
+
+    MIN_GAP: ClassVar[float] = tree_predict.MIN_GAP  # of predictions with the link "ascending"
 
     # one entry for each node
     feature: np.ndarray  # int32, column; -1 at leaves

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -117,21 +117,30 @@ class PreparedTrial:
         return {"train_rows": len(y), "test_rows": len(self.rows.test), "columns": X.shape[1]}
 
 
-def prepare_trial(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
-    """Return a trial with both parts of its split prepared."""
-    prepared = fit_preparation(trial.preparation, table, rows.train)
-    X_train, X_test = (prepared.apply(_rows(table.X, part)) for part in (rows.train, rows.test))
-    weight = None if table.weight is None else table.weight[rows.train]
-    if is_balanced(trial.params):
-        weight = balanced_weights(table.y[rows.train], weight)
-    spec = Spec(
+def spec_of(trial: Trial, table: Table, categorical: Sequence[int]) -> Spec:
+    """Return the spec of a trial's adapter, with the positions of its categorical columns."""
+    return Spec(
         task=trial.task,
         params=without_class_weight(trial.params),
         seed=trial.seed,
         threads=trial.threads,
         n_classes=len(table.classes),
-        categorical=tuple(prepared.categorical),
+        categorical=tuple(categorical),
     )
+
+
+def weights_of(trial: Trial, table: Table, rows: np.ndarray) -> np.ndarray | None:
+    """Return the sample weights of training rows, (n_rows,) float64; None if they have none."""
+    weight = None if table.weight is None else table.weight[rows]
+    return balanced_weights(table.y[rows], weight) if is_balanced(trial.params) else weight
+
+
+def prepare_trial(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
+    """Return a trial with both parts of its split prepared."""
+    prepared = fit_preparation(trial.preparation, table, rows.train)
+    X_train, X_test = (prepared.apply(_rows(table.X, part)) for part in (rows.train, rows.test))
+    weight = weights_of(trial, table, rows.train)
+    spec = spec_of(trial, table, prepared.categorical)
     train = (X_train, table.y[rows.train], weight, *query_sizes(trial.task, table, rows.train))
     categories = {
         j: (table.X.iloc[:, j].cat.categories, prepared.places[j]) for j in prepared.categorical

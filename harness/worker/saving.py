@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.core.class_weights import balanced_weights, is_balanced, without_class_weight
 from harness.core.errors import HarnessError
-from harness.core.model import JSON, Algorithm, Spec, Table, Trial
+from harness.core.model import JSON, Algorithm, Table, Trial
 from harness.data.preparation import fit_preparation
 from harness.worker.facts import versions
-from harness.worker.prepared_trial import query_sizes, seed_globals
+from harness.worker.prepared_trial import query_sizes, seed_globals, spec_of, weights_of
 from harness.worker.saved_model import SavedModel
 from harness.worker.tuning import build_adapter
 
@@ -30,18 +29,8 @@ def train_and_save(algorithm: Algorithm, trial: Trial, table: Table, path: Path)
         raise HarnessError("a model of sparse data cannot be saved; use the library's own format")
     rows = np.arange(len(table.y))
     prepared = fit_preparation(trial.preparation, table, rows)
-    weight = table.weight
-    if is_balanced(trial.params):
-        weight = balanced_weights(table.y, weight)
-    spec = Spec(
-        task=trial.task,
-        params=without_class_weight(trial.params),
-        seed=trial.seed,
-        threads=trial.threads,
-        n_classes=len(table.classes),
-        categorical=tuple(prepared.categorical),
-    )
-    adapter = build_adapter(algorithm, spec)
+    weight = weights_of(trial, table, rows)
+    adapter = build_adapter(algorithm, spec_of(trial, table, prepared.categorical))
     seed_globals(trial.seed)
     queries = query_sizes(trial.task, table, rows)
     adapter.fit(adapter.prepare(prepared.apply(table.X), table.y, weight, *queries))

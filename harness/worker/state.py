@@ -187,7 +187,7 @@ class WorkerState:
         with self.meter.phase("fit"):
             for _ in range(repeats):
                 prepared.fit()
-        return self._sampled(prepared, repeats)
+        return self._append_sample(prepared, repeats)
 
     def predict(self, repeats: int = 1) -> JSON:
         """Predict the test rows and validate the predictions."""
@@ -199,7 +199,7 @@ class WorkerState:
             for _ in range(repeats):
                 output = prepared.adapter.predict(prepared.X_test)
         prepared.output = checked(output, prepared.spec, len(prepared.rows.test))
-        return self._sampled(prepared, repeats)
+        return self._append_sample(prepared, repeats)
 
     def predict_one(self, rows: int, repeats: int = 1) -> JSON:
         """Predict some test rows one by one; the sample is the mean per row."""
@@ -213,7 +213,7 @@ class WorkerState:
             for _ in range(repeats):
                 for x in singles:
                     predict(x)
-        return self._sampled(prepared, repeats * rows)
+        return self._append_sample(prepared, repeats * rows)
 
     def finish(
         self, outcome: str, arrays: str, exports: Sequence[str] = (), extra: JSON | None = None
@@ -244,7 +244,7 @@ class WorkerState:
             status=Status.DONE,
             samples=(*self._session.values(), *prepared.samples),
             arrays=names,
-            facts={**self._found(prepared, self._table), **(extra or {})},
+            facts={**self._trial_facts(prepared, self._table), **(extra or {})},
             started=prepared.started,
             ended=utc_now(),
         )
@@ -315,9 +315,9 @@ class WorkerState:
         with self.meter.phase("native"):
             for _ in range(repeats):
                 prepared.native = prepared.adapter.prepare(*prepared.train)
-        return self._sampled(prepared, repeats)
+        return self._append_sample(prepared, repeats)
 
-    def _sampled(self, prepared: PreparedTrial, calls: int) -> JSON:
+    def _append_sample(self, prepared: PreparedTrial, calls: int) -> JSON:
         """Append the last sample, divided by the number of calls, to the trial."""
         sample = self.meter.last
         mean = Sample(
@@ -326,7 +326,7 @@ class WorkerState:
         prepared.samples.append(mean)
         return {"samples": [mean]}
 
-    def _found(self, prepared: PreparedTrial, table: Table) -> JSON:
+    def _trial_facts(self, prepared: PreparedTrial, table: Table) -> JSON:
         """Return the facts of a trial after its libraries have run."""
         from harness.worker.model_size import size_facts
         from harness.worker.train_loss import score_training_rows

@@ -6,7 +6,7 @@ import pytest
 
 from harness import Algorithm, Executor, Task
 from harness.analysis.run_view import Parity
-from harness.core.renamed import renamed_arguments
+from harness.core.renamed import renamed
 
 LEVELS = {"default": "L2"}
 
@@ -44,7 +44,7 @@ def test_attribute_of_a_result_with_the_old_name():
 
 
 def test_argument_of_a_function_with_the_old_name():
-    @renamed_arguments(rung="parity_level")
+    @renamed(rung="parity_level")
     def reaches(parity_level):
         """Return the level."""
         return parity_level

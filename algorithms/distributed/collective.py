@@ -26,7 +26,7 @@ from algorithms.distributed.handshake import accept, connect
 from algorithms.distributed.sockets import LinkError, shut, swap
 
 COUNT = struct.Struct("<Q")
-MOST_GATHERED = 1 << 32  # bytes
+MAX_GATHERED = 1 << 32  # bytes
 WIDTHS = 1, 2, 4, 5, 6, 8  # sizes in bytes that numpy encodes fast as one or two integers
 
 
@@ -130,7 +130,7 @@ class Ranks:
         for skip, last in reversed(self.skips):
             frame = b"".join(COUNT.pack(len(one)) + one for one in received[: last - skip])
             self._note(what, frame)
-            got = swap(self.behind[skip], frame, self.ahead[skip], MOST_GATHERED, self.patience)
+            got = swap(self.behind[skip], frame, self.ahead[skip], MAX_GATHERED, self.patience)
             received += split_frame(got)
         return [received[(rank - self.rank) % self.size] for rank in range(self.size)]
 

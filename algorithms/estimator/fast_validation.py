@@ -16,7 +16,7 @@ from algorithms.estimator.frames import validate_data
 from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.value_checks import GAPS, INFINITE, find_odd
 
-MOST_VALUES = 1 << 22  # above this size scikit-learn's overhead does not matter
+MAX_VALUES = 1 << 22  # above this size scikit-learn's overhead does not matter
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 WHOLE_OR_DOUBLE = frozenset(map(np.dtype, ("f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 CSR = (sparse.csr_array, sparse.csr_matrix)
@@ -48,14 +48,14 @@ def plain_training_rows(estimator, X, y, *, is_owned):
         copied
     y : (n_rows,) array of numbers or bool
         None unless X is a NumPy float array or a numeric frame, y is one-dimensional, both have at
-        least one entry and at most MOST_VALUES, and their values are finite (X may have NaN).
+        least one entry and at most MAX_VALUES, and their values are finite (X may have NaN).
     """
     y = plain_targets(y)
     is_plain_frame = is_frame(X) and type(X) is pd.DataFrame
     is_array = type(X) is np.ndarray and X.dtype in FLOATS and X.ndim == 2
     if y is None or not (is_plain_frame or is_array):
         return None
-    if not 0 < X.size <= MOST_VALUES or len(X) != len(y):
+    if not 0 < X.size <= MAX_VALUES or len(X) != len(y):
         return None
     if is_plain_frame:
         values = owned_values(X) if is_owned else numbers_of(X, None)
@@ -107,10 +107,10 @@ def plain_rows(estimator, X, dtype=None, *, allow_nan=True):
     Returns
     -------
     (n_rows, n_features) C-contiguous array. None if X is not a NumPy array with at least one row
-    and at most MOST_VALUES floats, if training had column names, if a value is infinite (also in
+    and at most MAX_VALUES floats, if training had column names, if a value is infinite (also in
     ``dtype``), or if a value is NaN and that is not allowed.
     """
-    if plain_array(estimator, X) is None or X.size > MOST_VALUES:
+    if plain_array(estimator, X) is None or X.size > MAX_VALUES:
         return None
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(X, dtype)
@@ -142,12 +142,12 @@ def plain_sparse_rows(estimator, X, dtype=None):
     Returns
     -------
     CSR matrix. None if X is not a canonical CSR matrix with at least one row and at most
-    MOST_VALUES floats, if training had column names, or if a value is infinite (also in
+    MAX_VALUES floats, if training had column names, or if a value is infinite (also in
     ``dtype``).
     """
     if type(X) not in CSR or X.dtype not in FLOATS or X.ndim != 2:
         return None
-    if not X.shape[0] > 0 or X.nnz > MOST_VALUES or X.shape[1] != estimator.n_features_in_:
+    if not X.shape[0] > 0 or X.nnz > MAX_VALUES or X.shape[1] != estimator.n_features_in_:
         return None
     if hasattr(estimator, "feature_names_in_") or not X.has_canonical_format:
         return None
@@ -168,13 +168,13 @@ def plain_frame(estimator, X, dtype=None):
     Returns
     -------
     (n_rows, n_features) C-contiguous array, with codes in place of categories. None unless X is a
-    frame with at least one row and at most MOST_VALUES values, whose columns have the names of
+    frame with at least one row and at most MAX_VALUES values, whose columns have the names of
     training and are float64 or have the categories of training, or are all numeric. Also None if
     a model file does not name its categorical columns, or if a value is infinite (also in
     ``dtype``).
     """
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None or not is_frame(X) or not 0 < X.size <= MOST_VALUES:
+    if names is None or not is_frame(X) or not 0 < X.size <= MAX_VALUES:
         return None
     if type(X) is not pd.DataFrame or X.columns.tolist() != names.tolist():
         return None

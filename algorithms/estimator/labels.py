@@ -5,7 +5,7 @@ import numpy as np
 from algorithms.estimator.deferred_imports import pd
 
 WHOLE = "biu"  # kinds of dtypes: bool, int, unsigned
-MOST_COUNTED = 1 << 16  # range of whole labels up to which they are counted
+MAX_COUNTED = 1 << 16  # range of whole labels up to which they are counted
 LARGEST = 1 << 62  # larger labels are not counted: their differences could overflow
 
 
@@ -28,7 +28,7 @@ def code_classes(y):
     if y.dtype.kind not in WHOLE or y.ndim != 1 or not len(y):
         return np.unique(y, return_inverse=True)
     low, high = int(y.min()), int(y.max())
-    if high - low < MOST_COUNTED and high < LARGEST:
+    if high - low < MAX_COUNTED and high < LARGEST:
         return count_labels(y, low)
     codes, labels = pd.factorize(y, sort=True)
     return labels, codes

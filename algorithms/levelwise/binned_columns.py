@@ -12,7 +12,7 @@ from algorithms.trees.kernels.presort import sort_columns
 from algorithms.trees.kernels.tree_arrays import CLOSE
 from algorithms.trees.presorted_table import read_columns, sort_scratch
 
-FEWEST_BINS = 16
+MIN_BINS = 16
 ROWS_PER_BIN = 8  # minimum; smaller bins save few rows
 NO_DOUBLES, NO_SINGLES = np.empty(0), np.empty(0, np.float32)
 for empty in (NO_DOUBLES, NO_SINGLES):
@@ -21,7 +21,7 @@ for empty in (NO_DOUBLES, NO_SINGLES):
 
 def count_bins(n_rows):
     """Return the number of bins of a column with many values."""
-    return min(MOST, max(FEWEST_BINS, n_rows // ROWS_PER_BIN))
+    return min(MOST, max(MIN_BINS, n_rows // ROWS_PER_BIN))
 
 
 def sort_coded(X, workers, name, close=CLOSE):

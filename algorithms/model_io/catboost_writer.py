@@ -28,7 +28,7 @@ LABEL_TYPES = {
     "O": "String",
 }
 DIGITS, TRIED = 16, 40  # digits of a number's first text, and number of exponents
-MOST_EXPONENT = 308  # of a power of ten in float64
+MAX_EXPONENT = 308  # of a power of ten in float64
 PARTS = 8  # of half the distance to the next number
 STEPS = sorted(range(1 - PARTS, PARTS), key=abs)
 NEEDS_PARAMETER = ("Quantile", "Huber", "Expectile", "Tweedie")
@@ -111,7 +111,7 @@ def exact_text(value):
     top, bottom = size.as_integer_ratio()
     half_top, half_bottom = (math.ulp(size) / 2.0).as_integer_ratio()
     first = max(DIGITS - math.frexp(value)[1] * 3 // 10, 0)  # log10(2) is about 3 / 10
-    for k in range(first, min(first + TRIED, MOST_EXPONENT + 1)):
+    for k in range(first, min(first + TRIED, MAX_EXPONENT + 1)):
         power = 10**k
         middle, half = top * power // bottom, half_top * power // half_bottom
         for step in STEPS:

@@ -10,7 +10,7 @@ import json
 import numpy as np
 
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import MOST_CODES, check_features, check_outputs, integers
+from algorithms.model_io.limits import MAX_CODES, check_features, check_outputs, integers
 from algorithms.model_io.objectives import LIGHTGBM, link_of
 from harness import LinearLeaves, Missing, Tree, TreeEnsemble
 
@@ -19,7 +19,7 @@ CATEGORICAL, DEFAULT_LEFT = 1, 2
 ZERO_THRESHOLD = float(np.float32(1e-35))  # LightGBM drops smaller values before it predicts a row
 KINDS = np.array([Missing.NAN_AS_ZERO, Missing.ZERO, Missing.NAN], np.uint8)
 VERSIONS = ("v3", "v4")
-MOST_DECISION = 2 << 2 | CATEGORICAL | DEFAULT_LEFT
+MAX_DECISION = 2 << 2 | CATEGORICAL | DEFAULT_LEFT
 LARGEST_WORD = (1 << 32) - 1  # one 32-bit word of a bit set
 CATEGORY_COLUMNS = (
     "category_columns"  # our files: indices of the columns whose categories are listed
@@ -210,7 +210,7 @@ def one_tree(t, n_features):
             values[:n_inner] = check_count(n_inner, given, name)
         return values
 
-    decision = whole("decision_type", 0, MOST_DECISION, 0)
+    decision = whole("decision_type", 0, MAX_DECISION, 0)
     children = {}
     for side in ("left_child", "right_child"):
         child = whole(side, -n_leaves, n_inner - 1, 0)
@@ -262,7 +262,7 @@ def category_sets(t, decision):
         return {}
     words = integers(t["cat_threshold"].split(), 0, LARGEST_WORD, "cat_threshold").astype("<u4")
     bounds = integers(t["cat_boundaries"].split(), 0, len(words), "cat_boundaries")
-    if (bounds[1:] < bounds[:-1]).any() or (bounds[1:] > bounds[:-1] + MOST_CODES // 32).any():
+    if (bounds[1:] < bounds[:-1]).any() or (bounds[1:] > bounds[:-1] + MAX_CODES // 32).any():
         raise ModelFileError(
             "cat_boundaries are not ascending, or a set of categories is too large"
         )

@@ -5,7 +5,7 @@ import numpy as np
 from algorithms.model_io.errors import ModelFileError
 
 MOST_OUTPUTS = 1 << 16
-MOST_CODES = 1 << 24  # XGBoost's limit; LightGBM writes one bit per code
+MAX_CODES = 1 << 24  # XGBoost's limit; LightGBM writes one bit per code
 MOST_FEATURES = (1 << 30) - 1  # limit of `harness.TreeEnsemble`
 
 

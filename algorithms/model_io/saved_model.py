@@ -21,7 +21,7 @@ from algorithms.model_io.model_files import (
     write_text,
 )
 
-MOST_IN_DTYPE = 3  # characters of a dtype: a file cannot request a huge text dtype
+MAX_IN_DTYPE = 3  # characters of a dtype: a file cannot request a huge text dtype
 FACTS = {  # allowed types of the stored training facts
     "n_iter_": (int,),
     "best_iteration_": (int,),
@@ -281,7 +281,7 @@ def labels_of(stored):
     stored : dict, ``dtype`` and the list ``values``
     """
     values = stored["values"]
-    labels = np.array(values, np.dtype(stored["dtype"][:MOST_IN_DTYPE]))
+    labels = np.array(values, np.dtype(stored["dtype"][:MAX_IN_DTYPE]))
     if labels.ndim != 1 or labels.tolist() != values or len(set(values)) < len(values):
         raise ValueError("class labels are not distinct values of their dtype")
     return labels

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import MOST_CODES
+from algorithms.model_io.limits import MAX_CODES
 from algorithms.prediction.node_rules import ends_left, nan_goes_left
 from harness import Tree, TreeEnsemble
 
@@ -42,8 +42,8 @@ def require_sum(e, *, may_be_linear=False, vectors=False):
             "the file format stores sums of trees with one value per leaf; this model is the "
             f"{e.combination} of trees with {e.value.shape[1]}"
         )
-    if (e.set_codes >= MOST_CODES).any():
-        raise ModelFileError(f"a category code is above {MOST_CODES - 1}")
+    if (e.set_codes >= MAX_CODES).any():
+        raise ModelFileError(f"a category code is above {MAX_CODES - 1}")
 
 
 def refuse_linear(e):

@@ -12,7 +12,7 @@ import numpy as np
 from algorithms.model_io import xgboost_categories
 from algorithms.model_io.ascending_scores import scores_of
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import MOST_CODES, check_features, check_outputs, integers
+from algorithms.model_io.limits import MAX_CODES, check_features, check_outputs, integers
 from algorithms.model_io.objectives import MANY, TWO, XGBOOST, link_of
 from harness import Missing, Tree, TreeEnsemble
 
@@ -215,7 +215,7 @@ def category_sets(t, number):
     t : dict, a tree of the JSON model
     number : int64 (n_nodes + 1,), new index of each node, −1 for pruned nodes
     """
-    codes = integers(t["categories"], 0, MOST_CODES - 1, "categories of a tree")
+    codes = integers(t["categories"], 0, MAX_CODES - 1, "categories of a tree")
     lists = []
     for name, most in (("nodes", len(number) - 2), ("segments", len(codes)), ("sizes", len(codes))):
         key = f"categories_{name}"

@@ -12,7 +12,7 @@ from algorithms.parity.kernels.catboost_scores import build_float_level, scan_fl
 from algorithms.symmetric.grower import SCORES
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower, leaf_score
 
-LEAST_BLOCK = 1000  # rows of a block
+MIN_BLOCK = 1000  # rows of a block
 
 
 class CatBoostLeafwiseGrower(LeafwiseGrower, CatBoostGrower):
@@ -52,7 +52,7 @@ class CatBoostLeafwiseGrower(LeafwiseGrower, CatBoostGrower):
 
     def _score_unsplit(self, leaf):
         """Return the score of a leaf without a split; the derivatives of all scores are added."""
-        block = max(-(-len(leaf.rows) // 2), LEAST_BLOCK)
+        block = max(-(-len(leaf.rows) // 2), MIN_BLOCK)
         sums = np.zeros(2)
         for first in range(0, len(leaf.rows), block):
             rows = leaf.rows[first : first + block]

@@ -10,7 +10,7 @@ import numpy as np
 
 SAMPLE = 200_000  # maximum number of rows from which edges are chosen
 FARTHEST = 1e300  # maximum of an edge
-MOST_CODE = 2**31
+MAX_CODE = 2**31
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def find_bins(X, is_categorical, max_bin, weight, seed):
 def find_codes(x, max_bin, f):
     """Return a column's categories, ascending."""
     codes = np.unique(x[~np.isnan(x)])
-    if ((codes < 0) | (codes >= MOST_CODE) | (codes != np.trunc(codes))).any():
+    if ((codes < 0) | (codes >= MAX_CODE) | (codes != np.trunc(codes))).any():
         raise ValueError(
             f"column {f} has categories that are not integers from 0 to 2³¹ − 1: "
             "encode them as integers for parity='scikit-learn'"

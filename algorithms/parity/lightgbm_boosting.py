@@ -44,7 +44,7 @@ FOLLOWED_PARAMS = (
 ZERO = float(np.float32(1e-35))  # values up to this absolute value are rounded to 0
 SAMPLE_SEED = 1  # if no seed is given
 SHORT = 0x7FFF  # exclusive upper bound of derived seeds
-MOST_CODE = 2.0**31
+MAX_CODE = 2.0**31
 
 
 def train(params, X, y, weight):
@@ -60,7 +60,7 @@ def train(params, X, y, weight):
     objective, is_categorical = params._objective, params._is_categorical  # noqa: SLF001 - its own part
     objective = replace(objective, constant=as_read(objective.constant))
     X = X.astype(np.float64, copy=False)
-    if (np.abs(X[:, is_categorical]) >= MOST_CODE).any():
+    if (np.abs(X[:, is_categorical]) >= MAX_CODE).any():
         raise ValueError("categories need codes below 2³¹ with parity='lightgbm'")
     sample = X[sample_rows(len(X), params.subsample_for_bin, sample_seed(params.random_state))]
     bins = [

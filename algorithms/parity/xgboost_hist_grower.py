@@ -18,7 +18,7 @@ from algorithms.parity.kernels.xgboost_hist import add_rows, scan_bins
 from algorithms.parity.xgboost_cuts import find_cuts, find_weighted_cuts, read_cuts
 from algorithms.parity.xgboost_exact_grower import LEAF, bound_sides, sort_present
 
-MOST_AT_ONCE = 256  # maximum number of nodes of a level that are split at once
+MAX_AT_ONCE = 256  # maximum number of nodes of a level that are split at once
 LEFT, RIGHT = 0, 1
 
 
@@ -163,7 +163,7 @@ class Growth:
                 taken = [leaf] if self.count(leaf) else []
             return taken
         level = self.queue[0][-1].depth if self.queue else 0
-        while self.queue and self.queue[0][-1].depth == level and len(taken) < MOST_AT_ONCE:
+        while self.queue and self.queue[0][-1].depth == level and len(taken) < MAX_AT_ONCE:
             leaf = heapq.heappop(self.queue)[-1]
             if self.count(leaf):
                 taken.append(leaf)

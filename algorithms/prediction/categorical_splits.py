@@ -14,8 +14,8 @@ from algorithms.prediction.kernels.walk import (
 FEW_ROWS = 8  # rows that are traversed together
 EVALUATIONS_PER_STEP = 6  # evaluations that take as long as one categorical step of a traversal
 COST_OF_ZERO = 3  # cost of a split that may treat zero as missing; a categorical split costs 1
-MOST_PLACES = 2**31 - 1  # size of a block of rows, indexed by 32 bits
-MOST_WORDS = 1 << 17  # of all bit sets, 64 codes each
+MAX_PLACES = 2**31 - 1  # size of a block of rows, indexed by 32 bits
+MAX_WORDS = 1 << 17  # of all bit sets, 64 codes each
 
 
 class CategoricalSplits:
@@ -46,8 +46,8 @@ class CategoricalSplits:
         self._cost = np.concatenate([[0], np.cumsum(np.where(is_categorical, 1, COST_OF_ZERO))])
         words = self.splits["words"][is_categorical]
         self.width = int(column.max()) + 1
-        places_fit = self.width * BLOCK <= MOST_PLACES
-        self.fits = places_fit and int((words + 2).sum()) <= MOST_WORDS
+        places_fit = self.width * BLOCK <= MAX_PLACES
+        self.fits = places_fit and int((words + 2).sum()) <= MAX_WORDS
         self.bits = self._turn(bits) if self.fits else bits[:0]
 
     def _turn(self, bits):

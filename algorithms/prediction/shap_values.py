@@ -18,7 +18,7 @@ from algorithms.runtime.threads import Workers, threads_of
 
 MOST_ROWS, FEWEST_ROWS = 64, 32  # rows of a block; tables are computed once a block
 CACHED = 1 << 18  # values per scratch table that fit the cache
-MOST_ROOM = 1 << 26  # values per scratch table
+MAX_ROOM = 1 << 26  # values per scratch table
 
 
 class Contributions:
@@ -172,7 +172,7 @@ def check_room(most, nodes):
     nodes : number of nodes of the largest tree
     """
     deepest = int(most.max(initial=0))
-    if deepest * max(nodes, len(most)) > MOST_ROOM:
+    if deepest * max(nodes, len(most)) > MAX_ROOM:
         raise ValueError(
             f"a tree has {deepest} different features on one path: contributions of such trees "
             "need too much memory"
@@ -190,7 +190,7 @@ def rows_a_block(n_values, n_pairs):
         Interaction values of one row; 0 for contributions.
     """
     fitting = min(MOST_ROWS, max(FEWEST_ROWS, CACHED // n_values))
-    return max(1, min(fitting, MOST_ROOM // (2 * n_values), MOST_ROOM // max(8 * n_pairs, 1)))
+    return max(1, min(fitting, MAX_ROOM // (2 * n_values), MAX_ROOM // max(8 * n_pairs, 1)))
 
 
 def make_scratch(n_nodes, n_points, n_rows, *, with_changes):

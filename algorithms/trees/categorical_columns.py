@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.frames import as_pandas, is_polars
 
-MOST_CODES = 1 << 24  # float32 is exact for integers up to here
+MAX_CODES = 1 << 24  # float32 is exact for integers up to here
 CATEGORICAL = ["array-like", StrOptions({"from_dtype"}), None]  # valid values of the parameter
 
 
@@ -106,8 +106,8 @@ def known_categories(column):
         categories = column.cat.categories
     else:
         categories = pd.Index(column.dropna().unique()).sort_values()
-    if len(categories) >= MOST_CODES:
-        raise ValueError(f"a column of categories has {len(categories)}; the limit is {MOST_CODES}")
+    if len(categories) >= MAX_CODES:
+        raise ValueError(f"a column of categories has {len(categories)}; the limit is {MAX_CODES}")
     return categories
 
 

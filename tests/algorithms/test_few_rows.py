@@ -45,7 +45,7 @@ def model(request):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_one_row_predicts_like_many(model, dtype, monkeypatch):
-    monkeypatch.setattr(fast_validation, "MOST_VALUES", 1 << 12)
+    monkeypatch.setattr(fast_validation, "MAX_VALUES", 1 << 12)
     given = X.astype(dtype)
     one_by_one = [model.predict(given[[i]])[0] for i in range(len(X))]
     assert np.array_equal(one_by_one, model.predict(given))
@@ -93,7 +93,7 @@ def test_column_names_are_still_checked(model):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
 def test_one_sparse_row_predicts_like_many(form, dtype, kind, monkeypatch):
-    monkeypatch.setattr(fast_validation, "MOST_VALUES", 1 << 12)
+    monkeypatch.setattr(fast_validation, "MAX_VALUES", 1 << 12)
     given = form(np.where(RNG.random(X.shape) < 0.5, X, 0.0).astype(dtype))
     model = kind(n_estimators=3).fit(given, Y)
     one_by_one = [model.predict_proba(given[[i]])[0] for i in range(given.shape[0])]
@@ -151,7 +151,7 @@ def test_one_frame_row_predicts_like_the_general_path(kind, monkeypatch):
     again = pickle.loads(pickle.dumps(model))  # its categories are equal, and not the same object
     assert plain_frame(again, given) is not None
     assert np.array_equal(again.predict_proba(given)[:60], one_by_one)
-    monkeypatch.setattr(fast_validation, "MOST_VALUES", 0)
+    monkeypatch.setattr(fast_validation, "MAX_VALUES", 0)
     assert plain_frame(model, given) is None
     assert np.array_equal(model.predict_proba(given)[:60], one_by_one)
     assert len(np.unique(one_by_one)) > 5

@@ -239,7 +239,7 @@ def test_set_used_by_two_columns_is_numbered_for_each(monkeypatch):
 
 
 def test_set_shared_by_many_nodes_is_stored_once(monkeypatch):
-    monkeypatch.setattr(categorical_splits, "MOST_WORDS", 10)
+    monkeypatch.setattr(categorical_splits, "MAX_WORDS", 10)
     trees = categorical_stumps(4, np.arange(50))
     assert not FastPredictor(trees).categorical.fits
     assert_paths_agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))

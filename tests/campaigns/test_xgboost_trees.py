@@ -23,7 +23,7 @@ from harness.plugins.registry import load_registry
 COUNT = int(os.environ.get("SOAK_XGBOOST_TREES", "40"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
-MOST_VALUES = 4_000_000
+MAX_VALUES = 4_000_000
 MIRROR = os.environ.get("HARNESS_MIRROR")
 MOST_ROWS = int(os.environ.get("SOAK_ROWS", "20000"))
 
@@ -64,7 +64,7 @@ def numbers_of(X):
 def test_real_tables_boosters_equal_xgboost(name):
     table = table_of(resolve(name, load_registry()))
     n, d = table.X.shape
-    rows = np.random.default_rng(SEED).permutation(n)[: min(MOST_ROWS, MOST_VALUES // d)]
+    rows = np.random.default_rng(SEED).permutation(n)[: min(MOST_ROWS, MAX_VALUES // d)]
     X = numbers_of(table.X[rows] if sparse.issparse(table.X) else table.X.iloc[rows])
     y = np.asarray(table.y, np.float64)[rows]
     n_classes = len(table.classes or ())

@@ -384,15 +384,10 @@ def build(spec):
     return model.set_params(**spec.params)
 
 
-def build_watched(spec, rounds):
-    """Return the unfitted booster for a harness spec, with early stopping enabled."""
-    return build(spec).set_params(early_stopping_round=rounds)
-
-
-def drive(spec):
+def make_adapter(spec):
     """Return the adapter for a spec; with early stopping it holds out validation rows."""
     if "early_stopping_rounds" in spec.params:
-        return WatchedAdapter(build_watched, spec)
+        return WatchedAdapter(build, spec, "early_stopping_round")
     return adapter(build)(spec)
 
 
@@ -402,7 +397,7 @@ def register_algorithms(register):
     register(
         Algorithm(
             "histogram_boosting",
-            drive,
+            make_adapter,
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},

@@ -344,15 +344,10 @@ def build(spec):
     return boosting(random_state=spec.seed, n_jobs=spec.threads).set_params(**spec.params)
 
 
-def build_watched(spec, rounds):
-    """Return the booster of a harness spec with early stopping."""
-    return build(spec).set_params(early_stopping_rounds=rounds)
-
-
-def drive(spec):
+def make_adapter(spec):
     """Return the adapter of a spec; with early stopping it holds out validation rows."""
     if "early_stopping_rounds" in spec.params:
-        return WatchedAdapter(build_watched, spec)
+        return WatchedAdapter(build, spec)
     return estimator_adapter(build)(spec)
 
 
@@ -362,7 +357,7 @@ def register_algorithms(register):
     register(
         Algorithm(
             "newton_boosting",
-            drive,
+            make_adapter,
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},

@@ -258,11 +258,6 @@ def build(spec):
     return boosting(random_seed=spec.seed, thread_count=spec.threads).set_params(**spec.params)
 
 
-def build_watched(spec, rounds):
-    """Return the booster of a harness spec with early stopping."""
-    return build(spec).set_params(early_stopping_rounds=rounds)
-
-
 class NumericExport:
     """Mixin of adapters that export trees of numeric columns only."""
 
@@ -281,10 +276,10 @@ class WatchedSymmetricAdapter(NumericExport, WatchedAdapter):
     """Adapter of the estimators with early stopping."""
 
 
-def drive(spec):
+def make_adapter(spec):
     """Return the adapter of a spec; with early stopping it holds out validation rows."""
     if "early_stopping_rounds" in spec.params:
-        return WatchedSymmetricAdapter(build_watched, spec)
+        return WatchedSymmetricAdapter(build, spec)
     return SymmetricAdapter(build, spec)
 
 
@@ -294,7 +289,7 @@ def register_algorithms(register):
     register(
         Algorithm(
             "symmetric_boosting",
-            drive,
+            make_adapter,
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},

@@ -227,7 +227,7 @@ def build(spec):
     return ranker.set_params(**spec.params)
 
 
-def drive(spec):
+def make_adapter(spec):
     """Return the adapter of a spec."""
     return RankingAdapter(build, spec)
 
@@ -238,7 +238,7 @@ def register_algorithms(register):
     register(
         Algorithm(
             "symmetric_ranking",
-            drive,
+            make_adapter,
             frozenset({Task.RANKING}),
             accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
             params={"n_estimators": 100},

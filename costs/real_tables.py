@@ -58,7 +58,7 @@ RIVALS = {  # family → name of a rival → module, name of its estimators with
 }
 CLOCKS = "wall", "cpu"
 SEED = 0
-MAX_SHARE = 3.0  # no repetition begins if less than so many times the last one's time is left
+MAX_SHARE = 3.0  # a repetition begins only if this multiple of the last one's time is left
 SINGLE_ROWS = 50  # rows that are predicted one by one
 NUMERIC = "RandomForest", "GradientBoosting"  # families that train on numbers without gaps
 

@@ -48,14 +48,14 @@ def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> 
     ``past`` adds earlier runs of the same experiment.
     """
     with Store.open(results) as store:
-        seen = view_run(store, store.run(run)["id"], registry)
-        seen = replace(seen, run=_placed(seen.run, results))
-        earlier = _earlier(store, seen.run) if past else []
+        run_view = view_run(store, store.run(run)["id"], registry)
+        run_view = replace(run_view, run=_with_folder(run_view.run, results))
+        earlier = _earlier(store, run_view.run) if past else []
         if not earlier:
-            return seen
-        run_id = str(seen.run["id"])
+            return run_view
+        run_id = str(run_view.run["id"])
         points = course(store, registry, [*earlier, run_id])
-        return replace(seen, previous=_change(store, earlier, run_id, registry), course=points)
+        return replace(run_view, previous=_change(store, earlier, run_id, registry), course=points)
 
 
 def _change(
@@ -66,11 +66,10 @@ def _change(
     return next((comparison for comparison in compared if comparison.matched), None)
 
 
-def _placed(run: Mapping[str, Any], results: Path) -> Mapping[str, Any]:
+def _with_folder(run: Mapping[str, Any], results: Path) -> Mapping[str, Any]:
     """Return a run with its results folder, if its commands must name the folder.
 
-    Absolute paths are left out, as reports are shared. Whoever keeps results there names
-    the folder as the run did.
+    Absolute paths are left out because reports are shared.
     """
     plain = results == default_results() or results.is_absolute()
     return run if plain else {**run, "results": results.as_posix()}
@@ -91,12 +90,12 @@ def write_run_report(
     results: Path, run: str, registry: Registry, folder: Path | None = None
 ) -> Path:
     """Write the report of a run into a folder, by default the results, and return its path."""
-    seen = view(results, run, registry, past=True)
+    run_view = view(results, run, registry, past=True)
     sections: list[Section] = sorted(registry.all("section"), key=lambda s: (s.order, s.name))
     place = folder or results
-    path = place / f"report-{seen.run['id']}.html"
+    path = place / f"report-{run_view.run['id']}.html"
     sweep(place, ".*.html.*.tmp")  # partial pages of killed processes
-    writer("run-page")(seen, sections, path)
+    writer("run-page")(run_view, sections, path)
     return path
 
 
@@ -109,8 +108,8 @@ def write_index(results: Path, registry: Registry, folder: Path | None = None) -
     with Store.open(results) as store:
         stored = store.runs()
         points = course(store, registry, [str(run["id"]) for run in stored[:INDEXED][::-1]])
-        changes = [_change(store, old, new, registry) for old, new in _same(points)]
-    points = tuple(replace(point, run=_placed(point.run, results)) for point in points)
+        changes = [_change(store, old, new, registry) for old, new in _runs_by_experiment(points)]
+    points = tuple(replace(point, run=_with_folder(point.run, results)) for point in points)
     runs = (str(run["id"]) for run in stored)
     reports = {run for run in runs if (place / f"report-{run}.html").is_file()}
     path = place / "index.html"
@@ -125,7 +124,7 @@ def write_index(results: Path, registry: Registry, folder: Path | None = None) -
     return path
 
 
-def _same(points: Sequence[RunPoint]) -> list[tuple[list[str], str]]:
+def _runs_by_experiment(points: Sequence[RunPoint]) -> list[tuple[list[str], str]]:
     """Return for each experiment with several runs the earlier ones and the newest."""
     ids: dict[str, list[str]] = {}
     for point in points:
@@ -153,15 +152,15 @@ def gates(results: Path, run: str, registry: Registry, given: Sequence[Gate] = (
     ConfigError
         If there are none.
     """
-    seen = view(results, run, registry)
-    chosen = list(given) or gates_of(seen.run["config"])
+    run_view = view(results, run, registry)
+    chosen = list(given) or gates_of(run_view.run["config"])
     if not chosen:
         raise ConfigError(
-            f"run {seen.run['id']} has no gates; name a file with [[gate]] tables: "
+            f"run {run_view.run['id']} has no gates; name a file with [[gate]] tables: "
             "`harness gate FILE`"
         )
-    decisions = decide_gates(chosen, seen)
-    return Gates(str(seen.run["id"]), decisions, state_of(decisions))
+    decisions = decide_gates(chosen, run_view)
+    return Gates(str(run_view.run["id"]), decisions, state_of(decisions))
 
 
 @dataclass(frozen=True)

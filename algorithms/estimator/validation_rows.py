@@ -56,20 +56,16 @@ def _part(X, y, weight, rows):
 class WatchedAdapter(EstimatorAdapter):
     """Adapter of an estimator with early stopping on an ``eval_set``.
 
-    ``build(spec, rounds)`` returns the unfitted estimator with early stopping after ``rounds``.
+    ``build(spec)`` returns the unfitted estimator; its parameter ``parameter`` is the number of
+    rounds without improvement after which training stops.
     """
 
-    def __init__(self, build, spec):
+    def __init__(self, build, spec, parameter="early_stopping_rounds"):
         params = dict(spec.params)
         self.rounds = params.pop("early_stopping_rounds")
         self.share = params.pop("validation_fraction", 0.1)
-        self.watched_build = build
-        super().__init__(None, replace(spec, params=params))
-
-    def __getstate__(self):
-        """Return the state to pickle, without the functions that build estimators."""
-        gone = ("build", "watched_build")
-        return {key: value for key, value in vars(self).items() if key not in gone}
+        self.parameter = parameter
+        super().__init__(build, replace(spec, params=params))
 
     def prepare(self, X, y, weight):
         """Split the rows into training and validation rows."""
@@ -79,5 +75,5 @@ class WatchedAdapter(EstimatorAdapter):
     def fit(self, native):
         """Build an estimator and train it until the validation loss stops improving."""
         (X, y, weight), (X_valid, y_valid, _) = native
-        self.model = self.watched_build(self.spec, self.rounds)
+        self.model = self.build(self.spec).set_params(**{self.parameter: self.rounds})
         self.model.fit(X, y, sample_weight=weight, eval_set=[(X_valid, y_valid)])

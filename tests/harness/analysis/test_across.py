@@ -100,7 +100,7 @@ def compared(losses, *pairs):
     return compare_differences({(a, b): losses[b] - losses[a] for a, b in pairs})
 
 
-def test_pair_tests_adjust_over_the_declared_pairs_only():
+def test_holm_adjusts_over_the_declared_pairs_only():
     rng = np.random.default_rng(1)
     base = rng.random(12)
     losses = {"ours": base, "theirs": base + rng.uniform(0.1, 0.2, 12), "third": rng.random(12)}

@@ -33,7 +33,7 @@ from algorithms.runtime.thread_team import (
     spin_until,
 )
 
-LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
+LOOKS = 500  # spins of a waiting thread before it sleeps: about 100 microseconds
 
 
 def count_threads(n_jobs: int | None, n_rows: int | None = None) -> int:
@@ -80,13 +80,12 @@ def threads_worth(threads: int, work: int, least: int) -> int:
 class Helper:
     """Worker thread that runs one task at a time.
 
-    Waking a thread that sleeps takes a hundred microseconds, and a tree hands over several times.
-    So a helper that is done looks out for more before it sleeps, and the one that waits for it
-    looks out for its answer. What they look at are hints; what is handed over lies in queues.
+    Waking a sleeping thread takes about 100 microseconds, and a tree starts several tasks. So a
+    helper spins for a while before it sleeps, and so does the thread that waits for its result.
+    They spin on counters; tasks and results are passed through queues.
 
-    Both need the lock of the interpreter for that, and one that waits for the lock may sleep for
-    as long. Where the same kernel is called again and again, a helper can look out by a function
-    of the caller's own, that runs it when it is called (`stand_by`).
+    Spinning in Python needs the GIL, and a thread that waits for the GIL may sleep as long. If the
+    same kernel is called many times, a helper can wait inside that kernel instead (`stand_by`).
     """
 
     def __init__(self, looks: int) -> None:
@@ -94,10 +93,10 @@ class Helper:
         self._signs = np.zeros(SIGNS, np.int64)
         self._tasks: SimpleQueue = SimpleQueue()
         self._answers: SimpleQueue = SimpleQueue()
-        self._watch: list[Callable] = [spin_until]  # a list, as the thread must not refer to this
+        self._watch: list[Callable] = [spin_until]  # a list: the thread must not refer to self
         given = looks, self._signs, self._tasks, self._answers, self._watch, interrupt_flag()
         self._thread = Thread(target=serve, args=given, daemon=True)
-        self._finish = weakref.finalize(self, self._tasks.put, None)  # also when it is forgotten
+        self._finish = weakref.finalize(self, self._tasks.put, None)  # also if it is garbage-collected
         self._thread.start()
 
     def hand(self, task: Callable, *given: object) -> None:
@@ -154,8 +153,8 @@ def serve(
 class Workers:
     """Threads inside a ``with`` block, including the calling thread.
 
-    One thread uses them, and no task shares again: a helper does one thing at a time. Inside the
-    block, Ctrl-C ends kernels that read the flag of `interrupts`, in all of these threads.
+    Only one thread uses them, and a task must not call `share`. Inside the block, Ctrl-C ends
+    kernels that read the interrupt flag, in all of these threads.
     """
 
     def __init__(self, threads: int) -> None:
@@ -196,8 +195,8 @@ class Workers:
     ) -> None:
         """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads.
 
-        Where all of them meet as a ``team``, an interrupt of the caller's own does not leave the
-        others waiting for it.
+        If the threads wait for each other as a ``team``, an interrupt of the calling thread ends
+        their waiting.
         """
         parts = max(1, min(self.threads, count))
         if parts == 1:
@@ -226,7 +225,7 @@ class Workers:
         return task(item)
 
     def stand_by(self, watches: list[Callable]) -> list[Helper]:
-        """Return a helper for each of some watches, by which these look out from now on."""
+        """Let one helper wait for tasks with each of some functions; return these helpers."""
         helpers = self._first(len(watches))
         if self._watches is not watches:
             for helper, watch in zip(helpers, watches, strict=True):
@@ -261,7 +260,7 @@ class Workers:
 
 
 def leave(team: ThreadTeam) -> None:
-    """Tell a team's other members that the caller will not come: they wait no longer."""
+    """End the waiting of a team's other threads: the caller will not reach the barrier."""
     team.counters[GONE] = 1
 
 

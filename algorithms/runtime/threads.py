@@ -96,7 +96,7 @@ class Helper:
         self._watch: list[Callable] = [spin_until]  # a list: the thread must not refer to self
         given = looks, self._signs, self._tasks, self._answers, self._watch, interrupt_flag()
         self._thread = Thread(target=serve, args=given, daemon=True)
-        self._finish = weakref.finalize(self, self._tasks.put, None)  # also if it is garbage-collected
+        self._finish = weakref.finalize(self, self._tasks.put, None)  # also if collected
         self._thread.start()
 
     def hand(self, task: Callable, *given: object) -> None:

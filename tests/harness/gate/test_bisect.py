@@ -69,7 +69,7 @@ def based(tree, head, roots, plugin_files, name, message):
     if "does not start" in (tree / "ridge.py").read_text():
         raise BaseError("the base does not start: this was planted")
     file = plugin_files[0]
-    known = {"plugin": file, "path": file, "params": {"penalty": 1.0}, "rungs": {}}
+    known = {"plugin": file, "path": file, "params": {"penalty": 1.0}, "parity_levels": {}}
     algorithms = {} if "no ridge" in (tree / "ridge.py").read_text() else {"ridge": known}
     return Base(Environment(name, "", str(tree)), algorithms, {}, {}, own_libraries=False)
 

@@ -180,7 +180,7 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         for one, ids in zip(eval_sets, self._queries.eval_group_id, strict=True):
             one.y = QueryLabels(one.y, read_group_id(ids, len(one.y), "eval_group_id"))
 
-    def _booster_class(self, _params):
+    def _booster_class(self, _params, _table):
         """Return the booster's class with the queries as its first argument."""
         return partial(RankingBooster, self._queries)
 

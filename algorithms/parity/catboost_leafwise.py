@@ -7,8 +7,8 @@ blocks of rows; their size is that of CatBoost on one thread.
 
 import numpy as np
 
-from algorithms.parity.catboost_grower import CatBoostGrower
-from algorithms.parity.kernels.catboost_scores import build_float_level, scan_floats
+from algorithms.parity.catboost_grower import NO_NOISE, CatBoostGrower
+from algorithms.parity.kernels.catboost_scores import build_float_level
 from algorithms.symmetric.grower import SCORES
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower, leaf_score
 
@@ -22,9 +22,8 @@ class CatBoostLeafwiseGrower(LeafwiseGrower, CatBoostGrower):
 
     def _make_histograms(self):
         """Set the shape of the histograms."""
-        self.stride = self._find_stride()
-        self.features = np.arange(len(self.n_splits))
-        self.plane_shape = 1, self.n_outputs, 2, len(self.n_splits) * self.stride
+        self._list_features()
+        self.plane_shape = 1, self.n_outputs, 2, len(self.static) * self.stride
 
     @property
     def keeps_histograms(self):
@@ -38,17 +37,13 @@ class CatBoostLeafwiseGrower(LeafwiseGrower, CatBoostGrower):
     def _build_features(self, leaf, ends, first, last):
         """Build the histogram of a leaf for the candidates first … last − 1."""
         build_float_level(
-            self.table.rows, self.g, self.weight, leaf.rows, np.zeros(1, np.int64), ends, 0, False,
+            self.static.rows, self.g, self.weight, leaf.rows, np.zeros(1, np.int64), ends, 0, False,
             first, last, self.stride, leaf.planes,
         )  # fmt: skip
 
     def _scan(self, planes, _seed, first, last):
         """Find the best split of the candidates first … last − 1 of a leaf."""
-        scan_floats(
-            planes, 1, self.n_splits, self.is_pack, first, last, self.stride, self.l2,
-            SCORES[self.params.score_function], np.empty((2, self.stride)), self.best_score,
-            self.best_bin,
-        )  # fmt: skip
+        self._scan_static(planes, 1, self.static.arrays, NO_NOISE, first, last)
 
     def _score_unsplit(self, leaf):
         """Return the score of a leaf without a split; the derivatives of all scores are added."""

@@ -10,10 +10,9 @@ Depthwise reads this number before it computes the statistics, so it is 1 in the
 import numpy as np
 
 from algorithms.parity.catboost_categories import CatBoostCategoryGrower
+from algorithms.parity.catboost_grower import NO_NOISE
 from algorithms.parity.catboost_leafwise import CatBoostLeafwiseGrower
-from algorithms.parity.kernels.catboost_categories import scan_candidates
 from algorithms.parity.kernels.catboost_scores import build_float_level
-from algorithms.symmetric.grower import SCORES
 from algorithms.symmetric.kernels.segment_scores import FLOATS
 from algorithms.symmetric.leafwise_categories import CategoricalNodes
 from algorithms.symmetric.tree_split import TreeSplit
@@ -39,21 +38,31 @@ class CatBoostLeafwiseCategoryGrower(
         self.levels = [own.n_levels for own in found for _ in own.statistics]
         self.most_levels = 1 if params.grow_policy == "Depthwise" else max([1, *self.levels])
         n_bins = [own.n_bins for own in found]
-        count = len(self.statistics)
-        parts = [self.static_rows, *(own.rows for own in found)]
-        self.static_rows = np.ascontiguousarray(np.hstack(parts))
-        self.kinds = np.append(self.kinds, np.full(count, FLOATS, np.int8))
-        self.masks = np.append(self.masks, np.zeros(count, np.int64))
-        self.n_splits = np.concatenate([self.n_splits, *(own - 1 for own in n_bins)])
+        self.level_rows = np.hstack([self.static.rows, *(own.rows for own in found)])
+        self.candidates = self._append_statistics([own - 1 for own in n_bins])
         self.stride = max([self.stride, *(int(own.max()) for own in n_bins)])
-        shape = max(len(self.n_splits), 1)
-        self.features = np.arange(len(self.n_splits))
-        self.best_score, self.best_bin = np.empty(shape), np.empty(shape, np.int64)
-        self.plane_shape = 1, n_outputs, 2, shape * self.stride
+        count = len(self.candidates.kinds)
+        self.features = np.arange(count)
+        self.best_score, self.best_bin = np.full(count, -np.inf), np.empty(count, np.int64)
+        self.plane_shape = 1, n_outputs, 2, max(count, 1) * self.stride
 
     def _make_histograms(self):
         """Set the stride of the static candidates; histograms are those of the leaves."""
-        self.stride = self._find_stride()
+        self._list_features()
+
+    def _append_statistics(self, counts):
+        """Return the static `Candidates` and those of the statistics, which have no columns.
+
+        Parameters
+        ----------
+        counts : list of int64 arrays, the number of splits of each statistic
+        """
+        static, added = self.static.arrays, len(self.statistics)
+        return static._replace(
+            n_splits=np.concatenate([static.n_splits, *counts]),
+            kinds=np.append(static.kinds, np.full(added, FLOATS, np.int8)),
+            masks=np.append(static.masks, np.ones(added, np.int64)),
+        )
 
     def _find_splits(self, rows, _usable, noise, seed):
         """Return the nodes of a tree, list of [split, bin, left child, right child]."""
@@ -62,17 +71,13 @@ class CatBoostLeafwiseCategoryGrower(
     def _build_features(self, leaf, ends, first, last):
         """Build the histogram of a leaf for the candidates first … last − 1."""
         build_float_level(
-            self.static_rows, self.g, self.weight, leaf.rows, np.zeros(1, np.int64), ends, 0,
+            self.level_rows, self.g, self.weight, leaf.rows, np.zeros(1, np.int64), ends, 0,
             False, first, last, self.stride, leaf.planes,
         )  # fmt: skip
 
     def _scan(self, planes, _seed, first, last):
         """Find the best split of the candidates first … last − 1 of a leaf."""
-        scan_candidates(
-            planes, 1, self.n_splits, self.kinds, self.masks, first, last, self.stride, self.l2,
-            SCORES[self.params.score_function], np.empty((2, self.stride)), self.best_score,
-            self.best_bin,
-        )  # fmt: skip
+        self._scan_static(planes, 1, self.candidates, NO_NOISE, first, last)
 
     def _choose(self, scores, unsplit):
         """Return the best split of a leaf and its gain; parameters are those of the base class."""
@@ -80,7 +85,7 @@ class CatBoostLeafwiseCategoryGrower(
         factors = np.array([(1.0 + n / self.most_levels) ** penalty for n in self.levels])
         self.most_levels = max([1, *self.levels])  # of all further searches
         is_used = [one.group in self.used_groups for one in self.statistics]
-        n_static = len(self.candidates)
+        n_static = len(self.static)
         scores = scores.copy()
         scores[n_static:] = np.where(is_used, scores[n_static:], scores[n_static:] * factors)
         gains = scores - unsplit
@@ -88,6 +93,6 @@ class CatBoostLeafwiseCategoryGrower(
         if at < n_static:
             split = self._static_split(at)
         else:
-            column = np.ascontiguousarray(self.static_rows[:, at])
+            column = self.level_rows[:, at].astype(np.uint8)
             split = TreeSplit(column, int(self.best_bin[at]), self.statistics[at - n_static])
         return self._add_split(split), float(gains[at])

@@ -5,12 +5,8 @@ of leaves of a Lossguide tree. A seed and normal numbers are drawn for each leaf
 first for the one whose histogram is summed.
 """
 
-import numpy as np
-
 from algorithms.parity.catboost_leafwise import CatBoostLeafwiseGrower
-from algorithms.parity.catboost_random import WORDS, SampledLevels
-from algorithms.parity.kernels.catboost_scores import scan_noisy_floats
-from algorithms.symmetric.grower import SCORES
+from algorithms.parity.catboost_random import SampledLevels
 from algorithms.symmetric.leafwise_grower import LEAST_GAIN, ONE_SCAN
 
 
@@ -32,7 +28,7 @@ class SampledCatBoostLeafwiseGrower(SampledLevels, CatBoostLeafwiseGrower):
         self._load(g, weight, None)
         self.l2 = l2
         if self.is_by_level or len(rows) >= self.params.min_data_in_leaf:
-            self.masks = self._draw_masks()
+            self._draw_candidates()
         return self._finish(self._find_splits(rows, None, noise, None))
 
     def _grow_by_level(self, root):
@@ -41,7 +37,7 @@ class SampledCatBoostLeafwiseGrower(SampledLevels, CatBoostLeafwiseGrower):
         for depth in range(1, self.depth + 1):
             self.workers.check()
             if depth < self.depth:
-                self.masks = self._draw_masks()
+                self._draw_candidates()
             pairs = [(one, *self._split(one)) for one in level if one.gain >= LEAST_GAIN]
             level = []
             for parent, *children in pairs:
@@ -58,7 +54,7 @@ class SampledCatBoostLeafwiseGrower(SampledLevels, CatBoostLeafwiseGrower):
         planes, parent.planes = parent.planes, None
         open_leaves = [one for one in (left, right) if self._may_split(one)]
         if open_leaves and not self.is_by_level:
-            self.masks = self._draw_masks()
+            self._draw_candidates()
         is_subtracted = len(open_leaves) == 2 and planes is not None
         if is_subtracted and len(left.rows) > len(right.rows):
             open_leaves.reverse()
@@ -73,22 +69,18 @@ class SampledCatBoostLeafwiseGrower(SampledLevels, CatBoostLeafwiseGrower):
     def _find_best_split(self, leaf):
         """Find the best split of a leaf and its gain."""
         self.searches += 1
-        seeds, usable = self._draw_seeds(self.masks), np.flatnonzero(self.masks)
-        if not len(usable):
+        seed, drawn = self.random.numbers(1)[0], self.drawn_numbers
+        if not len(drawn):
             return
-        kind = SCORES[self.params.score_function]
+        noise = self._noise_of(seed)
 
         def scan(first, last):
-            scan_noisy_floats(
-                leaf.planes, 1, self.n_splits, self.is_pack, self.masks, first, last, self.stride,
-                self.l2, kind, self.noise, seeds, np.empty(WORDS, np.uint64),
-                np.empty((2, self.stride)), self.best_score, self.best_bin,
-            )  # fmt: skip
+            self._scan_static(leaf.planes, 1, self.drawn, noise, first, last)
 
         self._share(ONE_SCAN * len(self.features), scan)
-        scores = self.best_score[usable] + self.random.normals(len(usable)) * self.noise
+        scores = self.best_score[drawn] + self.random.normals(len(drawn)) * self.noise
         gains = scores - self._score_unsplit(leaf)
         at = int(gains.argmax())
-        leaf.split, leaf.gain = self._split_of(int(usable[at])), float(gains[at])
+        leaf.split, leaf.gain = self._split_of(int(drawn[at])), float(gains[at])
         if not self.keeps_histograms:
             leaf.planes = None

@@ -7,7 +7,7 @@ import numpy as np
 from algorithms.parity.catboost_categories import CatBoostCategoryGrower
 from algorithms.parity.catboost_grower import CatBoostGrower
 from algorithms.symmetric.grower import NO_NOISE, SCORES
-from algorithms.symmetric.kernels.segment_scores import FLOATS, PACK, Candidates, SegmentRows
+from algorithms.symmetric.kernels.segment_scores import SegmentRows
 from algorithms.symmetric.ordered_boosting import OrderedBooster
 from algorithms.symmetric.ordered_grower import (
     SegmentHistograms,
@@ -16,7 +16,6 @@ from algorithms.symmetric.ordered_grower import (
 )
 from algorithms.symmetric.segment_leaves import SegmentLeaves
 
-ALL_BITS = np.int64(-1)
 KEPT_BITS = np.uint64(0xFFFF000000000000)  # sign, exponent and four bits of the mantissa
 PARTS = 4  # of the argument of the exponential function
 MANTISSA, HALF = np.uint32(0x007FFFFF), np.uint32(0x3F000000)
@@ -32,8 +31,11 @@ class CatBoostOrderedGrower(SegmentHistograms, CatBoostGrower):
 
     def _candidates(self):
         """Return the `Candidates`."""
-        kinds = np.where(self.is_pack, PACK, FLOATS).astype(np.int8)
-        return Candidates(self.table.columns, self.n_splits, kinds, np.full(len(kinds), ALL_BITS))
+        return self.static.arrays
+
+    def _widths(self):
+        """Return the number of bins of each static candidate, int64."""
+        return self.static.widths
 
     def grow(self, g, weight, l2, noise, seed):
         """Return the `GrownTree`; parameters are those of `SegmentHistograms.grow`."""
@@ -51,8 +53,11 @@ class CatBoostOrderedCategoryGrower(SegmentHistograms, CatBoostCategoryGrower):
 
     def _candidates(self):
         """Return the `Candidates` that are the same at all levels."""
-        columns = np.ascontiguousarray(self.static_rows.T)
-        return Candidates(columns, self.n_splits, self.kinds, self.masks)
+        return self.static.arrays
+
+    def _widths(self):
+        """Return the number of bins of each static candidate, int64."""
+        return self.static.widths
 
     def grow(self, g, weight, _l2, _noise, _seed):
         """Return the `GrownCategoricalTree`; parameters are those of `SegmentHistograms.grow`."""
@@ -60,7 +65,7 @@ class CatBoostOrderedCategoryGrower(SegmentHistograms, CatBoostCategoryGrower):
         self.segment_rows = SegmentRows(
             self.fold.position, self.fold.segments, self.segment_l2, g, weight
         )
-        if not (len(self.candidates) or self.original.counted):
+        if not (len(self.static) or self.original.counted):
             return self._finish([])
         return self._finish(self._find_splits_by_level(self.fold.order.copy(), None, 0.0, 0))
 
@@ -68,19 +73,15 @@ class CatBoostOrderedCategoryGrower(SegmentHistograms, CatBoostCategoryGrower):
         """Find the best split of each static candidate and of each statistic."""
         super()._scan_level(groups, noise, seed)
         scoring = SCORES[self.params.score_function], NO_NOISE, np.uint32(0)
-        table, kept, self.level_best = self.original, {}, []
-        combined = table.combinations(self.splits, table.counted)
-        projections = [*table.single_projections(), *combined]
-        self.level_bins = table.bins_of(projections, 0, self.workers)
-        for number, own in enumerate(self.level_bins):
-            projection = own.statistics[0].projection
+        projections, kept, self.level_best = self._projections(), {}, []
+        self.level_bins = self.original.bins_of(projections, 0, self.workers)
+        for projection, own in zip(projections, self.level_bins, strict=True):
             columns = np.ascontiguousarray(own.rows.T)
             candidates = numeric_candidates(columns, own.n_bins - 1)
-            scan = self.statistic_scans.get(projection)
-            scan = scan or SegmentScan(candidates.n_splits, candidates.kinds, self)
+            scan = self.statistic_scans.get(projection) or SegmentScan(own.n_bins, self)
             scan.scan(candidates, groups, scoring, (0, len(columns)))
             scan.is_new = False
-            if number >= len(table.counted):
+            if not projection.is_single:
                 kept[projection] = scan
             self.level_best.append((scan.best_score.copy(), scan.best_split.copy()))
         self.statistic_scans = kept

@@ -8,20 +8,20 @@ too.
 
 import numpy as np
 
+from algorithms.parity.catboost_generator import WORDS, RandomNumbers
 from algorithms.parity.catboost_leaves import CatBoostLeafEstimator
 from algorithms.parity.catboost_ordered import CatBoostOrderedBooster, CatBoostOrderedGrower
 from algorithms.parity.catboost_random import (
-    WORDS,
     DrawsOfLeaves,
-    RandomNumbers,
     SampledLevels,
     SampleDrawer,
+    draw_orders,
     sums_true_side,
 )
 from algorithms.parity.kernels.catboost_segments import scan_noisy_segments
 from algorithms.symmetric.grower import SCORES
 from algorithms.symmetric.kernels.segment_scores import LeafRows, SegmentRows
-from algorithms.symmetric.segments import LEARNING_FOLDS, find_block
+from algorithms.symmetric.segments import LEARNING_FOLDS
 
 
 class SampledCatBoostOrderedGrower(SampledLevels, CatBoostOrderedGrower):
@@ -42,9 +42,9 @@ class SampledCatBoostOrderedGrower(SampledLevels, CatBoostOrderedGrower):
         )
         return self._finish(self._find_sampled_splits(rows, noise))
 
-    def _scan_candidates(self, groups, masks, seeds):
+    def _scan_candidates(self, groups, seed):
         """Build the histograms of a level, and find the best split of each usable candidate."""
-        own, usable = self.segment_scan, masks > 0
+        own, usable, noise = self.segment_scan, self.drawn.masks > 0, self._noise_of(seed)
         side = int(sums_true_side(groups))
         sides = np.where(self.is_built & own.keeps, side, -1)
         leaf_rows = LeafRows(groups.rows, groups.starts, groups.ends)
@@ -52,12 +52,12 @@ class SampledCatBoostOrderedGrower(SampledLevels, CatBoostOrderedGrower):
 
         def scan(first, last):
             scan_noisy_segments(
-                self.static_candidates, leaf_rows, self.segment_rows, kind, masks, self.noise,
-                seeds, np.empty(WORDS, np.uint64), groups.n_leaves, sides, own.planes, first, last,
-                np.empty((2, own.stride)), own.best_score, own.best_split,
+                self.drawn, leaf_rows, self.segment_rows, kind, noise, np.empty(WORDS, np.uint64),
+                groups.n_leaves, sides, own.planes, first, last, np.empty((2, own.stride)),
+                own.best_score, own.best_split,
             )  # fmt: skip
 
-        self.workers.share(scan, len(masks))
+        self.workers.share(scan, len(usable))
         self.is_built = usable
         self.best_score, self.best_bin = own.best_score, own.best_split
 
@@ -81,16 +81,9 @@ class SampledCatBoostOrderedBooster(DrawsOfLeaves, CatBoostOrderedBooster):
 
     def _draw_orders(self, n_rows, _seed):
         """Return the learning permutations, list of uint32 (n_rows,)."""
-        orders = [np.arange(n_rows, dtype=np.uint32)]
         if self.params.has_time:
-            return orders
-        self.random.shuffled(n_rows)  # the rows of the table
-        block = find_block(self.params.fold_permutation_block, n_rows)
-        for _ in range(1, LEARNING_FOLDS):
-            blocks = self.random.shuffled(-(-n_rows // block))
-            order = (blocks[:, None] * block + np.arange(block)).ravel()
-            orders.append(order[order < n_rows].astype(np.uint32))
-        return orders
+            return [np.arange(n_rows, dtype=np.uint32)]
+        return draw_orders(self.random, self.params, n_rows, LEARNING_FOLDS)
 
     def _grow(self, number):
         """Return the splits of the next tree, and the leaf of each row."""

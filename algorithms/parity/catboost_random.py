@@ -13,8 +13,8 @@ Numbers without an effect are drawn, too, because later ones depend on how many 
 
 import numpy as np
 
-from algorithms.estimator.seeds import draw_seed
-from algorithms.parity.catboost_grower import PACK, CatBoostGrower, pack_bits
+from algorithms.parity.catboost_generator import WORDS, RandomNumbers
+from algorithms.parity.catboost_grower import CatBoostGrower
 from algorithms.parity.catboost_leaves import CatBoostBooster
 from algorithms.parity.catboost_ordered import fast_log
 from algorithms.parity.kernels.catboost_random import (
@@ -22,65 +22,17 @@ from algorithms.parity.kernels.catboost_random import (
     GRADIENT_BLOCK,
     draw_blocks,
     draw_by_gradients,
-    draw_normals,
-    draw_numbers,
-    draw_reals,
     raise_to_power,
-    seed_generator,
-    shuffle,
 )
-from algorithms.parity.kernels.catboost_scores import build_float_level, scan_noisy_floats
-from algorithms.symmetric.grower import SCORES, RowGroups, find_redundant_split
+from algorithms.parity.kernels.catboost_scores import Noise, build_float_level
+from algorithms.symmetric.grower import RowGroups, find_redundant_split
 from algorithms.symmetric.ordered_grower import FEW_HISTOGRAMS
+from algorithms.symmetric.params import needs_shuffled_rows
 from algorithms.symmetric.sampling import ALL_ROWS
+from algorithms.symmetric.segments import find_block
 
-WORDS = 4  # uint64 numbers in the state of a generator
 LEAST_WEIGHT = np.finfo(np.float32).eps  # rows of less weight are left out by MVS
 SMALLEST_REAL = 1e-100  # added to a number before its logarithm is taken
-
-
-class RandomNumbers:
-    """CatBoost's generator of random numbers.
-
-    Parameters
-    ----------
-    seed : int
-    """
-
-    def __init__(self, seed):
-        self.state = np.empty(WORDS, np.uint64)
-        seed_generator(np.uint64(seed), self.state)
-
-    def numbers(self, count):
-        """Return the next numbers, uint64."""
-        out = np.empty(count, np.uint64)
-        draw_numbers(self.state, out)
-        return out
-
-    def reals(self, count):
-        """Return the next numbers between 0 and 1, float64."""
-        out = np.empty(count)
-        draw_reals(self.state, out)
-        return out
-
-    def shuffled(self, count):
-        """Return the numbers 0 … count − 1 in random order, int64."""
-        order = np.arange(count)
-        shuffle(self.state, order)
-        return order
-
-    def normals(self, count):
-        """Return the next normal numbers, float64."""
-        out = np.empty(count)
-        draw_normals(self.state, out)
-        return out
-
-
-def seed_of_library(random_seed):
-    """Return the seed that CatBoost would use; None means 0."""
-    if random_seed is None or isinstance(random_seed, (int, np.integer)):
-        return int(random_seed or 0)
-    return draw_seed(random_seed)
 
 
 class SampleDrawer:
@@ -167,6 +119,27 @@ class SampleDrawer:
         return float(mean * mean)
 
 
+def draw_orders(random, params, n_rows, count):
+    """Return permutations of the rows, list of uint32 (n_rows,): the first is their order.
+
+    The others are shuffled in blocks of rows, after the numbers that shuffle the table itself.
+
+    Parameters
+    ----------
+    random : RandomNumbers
+    params : the estimator
+    n_rows, count : int
+    """
+    random.shuffled(n_rows)
+    orders = [np.arange(n_rows, dtype=np.uint32)]
+    block = find_block(params.fold_permutation_block, n_rows)
+    for _ in range(1, count):
+        blocks = random.shuffled(-(-n_rows // block))
+        order = (blocks[:, None] * block + np.arange(block)).ravel()
+        orders.append(order[order < n_rows].astype(np.uint32))
+    return orders
+
+
 def norms(values):
     """Return √Σ v² of each column; squares are added in order."""
     total = np.zeros(values.shape[1])
@@ -200,17 +173,17 @@ class SampledLevels:
         noise : float, standard deviation of the noise of a score
         """
         self.before, self.noise = 0.0, noise
-        self.is_built = np.zeros(len(self.n_splits), bool)
+        self.is_built = np.zeros(len(self.static), bool)
         groups = RowGroups(rows, self.depth, self.workers)
         splits, leaf_of = [], np.zeros(self.table.rows.shape[0], np.int64)
         for level in range(self.depth):
             self.workers.check()
-            masks = self._draw_masks()
-            seeds, usable = self._draw_seeds(masks), np.flatnonzero(masks)
-            if not len(usable):
+            self._draw_candidates()
+            seed = self.random.numbers(1)[0]
+            if not self._has_candidates():
                 break
-            self._scan_candidates(groups, masks, seeds)
-            f, b = self._best(usable, noise, None)
+            self._scan_candidates(groups, seed)
+            f, b = self._choose_split()
             splits.append((f, b))
             column = self._column(f)
             groups.split(column, b)
@@ -221,30 +194,29 @@ class SampledLevels:
                 break
         return splits
 
-    def _draw_masks(self):
-        """Return the mask of each candidate of a level, uint8: drawn bits of a pack, or 0 or 1."""
-        n_several, n_packed = len(self.several), sum(map(len, self.packs))
-        kept = self.random.reals(n_several + n_packed) <= np.float32(self.params.rsm)
-        masks = np.zeros(len(self.n_splits), np.uint8)
-        masks[:n_several] = kept[:n_several]
-        for number, pack in enumerate(self.packs):
-            first = n_several + number * PACK
-            masks[n_several + number] = pack_bits(kept[first : first + len(pack), None])[0]
-        return masks
+    def _draw_candidates(self):
+        """Draw the columns of a level."""
+        kept = self.random.reals(self.static.drawn.shape[1]) <= np.float32(self.params.rsm)
+        self.drawn = self.static.keep(kept)
+        self.drawn_numbers = np.flatnonzero(self.drawn.masks)
 
-    def _draw_seeds(self, masks):
-        """Return the seeds of the candidates, uint64; drawn candidates have consecutive seeds."""
-        seed, usable = self.random.numbers(1)[0], masks > 0
-        seeds = np.zeros(len(masks), np.uint64)
-        seeds[usable] = seed + np.arange(np.count_nonzero(usable), dtype=np.uint64)
-        return seeds
+    def _has_candidates(self):
+        """Return whether a column was drawn."""
+        return len(self.drawn_numbers) > 0
 
-    def _best(self, usable, noise, _seed):
+    def _noise_of(self, seed):
+        """Return the `Noise` of a level's candidates; drawn ones have consecutive seeds."""
+        seeds = np.zeros(len(self.static), np.uint64)
+        seeds[self.drawn_numbers] = seed + np.arange(len(self.drawn_numbers), dtype=np.uint64)
+        return Noise(float(self.noise), seeds, np.ones(len(seeds), bool))
+
+    def _choose_split(self):
         """Return the column and the bin of the best split; noise is added to each score."""
-        scores = self.best_score[usable] + self.random.normals(len(usable)) * noise
+        drawn = self.drawn_numbers
+        scores = self.best_score[drawn] + self.random.normals(len(drawn)) * self.noise
         at = int((scores - self.before).argmax())
         self.before = scores[at]
-        return self._split_of(int(usable[at]))
+        return self._split_of(int(drawn[at]))
 
 
 class SampledCatBoostGrower(SampledLevels, CatBoostGrower):
@@ -257,7 +229,7 @@ class SampledCatBoostGrower(SampledLevels, CatBoostGrower):
         ----------
         g : (n_outputs, n_rows) float64, times the weights
         weight : (n_rows,) float32, or (0,) if all are 1
-        rows : uint32, ascending
+        rows : uint32, in the order of their sums
         l2 : float, λ
         noise : float, standard deviation of the noise of a score
         """
@@ -265,26 +237,22 @@ class SampledCatBoostGrower(SampledLevels, CatBoostGrower):
         self.l2 = l2
         return self._finish(self._find_sampled_splits(rows, noise))
 
-    def _scan_candidates(self, groups, masks, seeds):
+    def _scan_candidates(self, groups, seed):
         """Build the histograms of a level, and find the best split of each usable candidate."""
-        kind, usable = SCORES[self.params.score_function], masks > 0
+        usable, noise = self.drawn.masks > 0, self._noise_of(seed)
 
         def scan(first, last):
             self._build_candidates(groups, usable, first, last)
-            scan_noisy_floats(
-                self.planes, groups.n_leaves, self.n_splits, self.is_pack, masks, first, last,
-                self.stride, self.l2, kind, self.noise, seeds, np.empty(WORDS, np.uint64),
-                np.empty((2, self.stride)), self.best_score, self.best_bin,
-            )  # fmt: skip
+            self._scan_static(self.planes, groups.n_leaves, self.drawn, noise, first, last)
 
-        self.workers.share(scan, len(masks))
+        self.workers.share(scan, len(usable))
         is_kept = (1 << self.depth) * self.n_outputs < FEW_HISTOGRAMS
         self.is_built = usable & is_kept
 
     def _build_candidates(self, groups, usable, first, last):
         """Build the histograms of the usable candidates of first … last − 1."""
         leaves, n_before = groups.n_leaves, groups.n_leaves // 2
-        given = self.table.rows, self.g, self.weight, groups.rows
+        given = self.static.rows, self.g, self.weight, groups.rows
         side = groups.starts, groups.ends, n_before, sums_true_side(groups)
         if usable.all() and (self.is_built.all() or not n_before):
             build_float_level(*given, *side, first, last, self.stride, self.planes)
@@ -322,6 +290,8 @@ class SampledCatBoostBooster(DrawsOfLeaves, CatBoostBooster):
     def __init__(self, params, table, grower, objective, y, weight, start, seed):
         super().__init__(params, table, grower, objective, y, weight, start, seed)
         self.random = grower.random = RandomNumbers(seed)
+        if needs_shuffled_rows(params, has_categories=table.derived is not None):
+            self.random.shuffled(len(y))
         self.drawer = SampleDrawer(params, weight, self.random, self.workers)
 
     def _grow(self, number):

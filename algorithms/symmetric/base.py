@@ -19,8 +19,8 @@ from algorithms.newton.input_table import read_rows
 from algorithms.runtime.threads import ALONE, Workers
 from algorithms.symmetric.binned_table import bin_rows
 from algorithms.symmetric.boosting import Booster
-from algorithms.symmetric.categorical_table import CategoricalTable
-from algorithms.symmetric.categories import fit_categories
+from algorithms.symmetric.categorical_table import PERMUTATIONS, CategoricalTable
+from algorithms.symmetric.categories import fit_categories, number_levels_again
 from algorithms.symmetric.category_grower import CategoryGrower
 from algorithms.symmetric.ctr_options import TargetClasses
 from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
@@ -202,7 +202,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         if needs_shuffled_rows(params, has_categories=categories is not None):
             order = self._draw_order(params, len(y))
             X, y, weight = X[order], y[order], weight[order] if len(weight) else weight
-            codes = codes if codes is None else np.ascontiguousarray(codes[:, order])
+            if categories is not None:
+                categories, codes = number_levels_again(categories, codes[:, order])
         with Workers(self._threads()) as workers:
             table = bin_rows(X, params, workers)
             if categories is not None:
@@ -215,7 +216,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _draw_order(self, params, n_rows):
         """Return the order in which CatBoost stores the rows, uint32 (n_rows,)."""
-        from algorithms.parity.catboost_random import RandomNumbers
+        from algorithms.parity.catboost_generator import RandomNumbers
 
         return RandomNumbers(params.random_seed).shuffled(n_rows).astype(np.uint32)
 
@@ -259,9 +260,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_small = table.size * objective.n_scores < FEW_CELLS
         seed = params.random_seed
         if table.derived is not None:
-            table.permute(seed)
+            self._permute(params, table, len(y))
         grower = self._make_grower(params, table, ALONE if is_small else workers)
-        booster = self._booster_class(params)(
+        booster = self._booster_class(params, table)(
             params, table, grower, objective, y, weight, self._start, seed
         )
         every = self.metric_period or 1 if self.verbose is True else self.verbose
@@ -280,11 +281,22 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             self._derived.finish()
         return stopping
 
+    def _permute(self, params, table, n_rows):
+        """Draw the permutations of a `CategoricalTable`; with ``parity`` they are CatBoost's."""
+        if self.parity is None:
+            table.permute(params.random_seed)
+        elif needs_permutations(params, table):
+            from algorithms.parity.catboost_generator import RandomNumbers
+            from algorithms.parity.catboost_random import draw_orders
+
+            random = RandomNumbers(params.random_seed)
+            table.orders = draw_orders(random, params, n_rows, PERMUTATIONS)
+
     def _draw_seed(self):
         """Return the seed of a fit; with ``parity`` it is CatBoost's."""
         if self.parity is None:
             return draw_seed(self.random_seed)
-        from algorithms.parity.catboost_random import seed_of_library
+        from algorithms.parity.catboost_generator import seed_of_library
 
         return seed_of_library(self.random_seed)
 
@@ -328,16 +340,19 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             return SampledCatBoostOrderedGrower if is_ordered else SampledCatBoostGrower
         return CatBoostOrderedGrower if is_ordered else CatBoostGrower
 
-    def _booster_class(self, params):
+    def _booster_class(self, params, table):
         """Return the class of the booster: plain or ordered, with or without parity."""
         is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
             return OrderedBooster if is_ordered else Booster
+        from algorithms.parity.catboost_category_random import SampledCatBoostCategoryBooster
         from algorithms.parity.catboost_leaves import CatBoostBooster
         from algorithms.parity.catboost_ordered import CatBoostOrderedBooster
         from algorithms.parity.catboost_ordered_random import SampledCatBoostOrderedBooster
         from algorithms.parity.catboost_random import SampledCatBoostBooster
 
+        if needs_permutations(params, table):
+            return SampledCatBoostCategoryBooster
         if draws_random_numbers(params):
             return SampledCatBoostOrderedBooster if is_ordered else SampledCatBoostBooster
         return CatBoostOrderedBooster if is_ordered else CatBoostBooster
@@ -350,19 +365,22 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         if self.parity is None:
             usual = LeafwiseCategoryGrower if is_leafwise else CategoryGrower
             return (OrderedCategoryGrower if is_ordered else usual)(*given)
-        has_time = {"has_time": True} if params.boosting_type == "Ordered" else {}
-        check_wanted(params, WITHOUT_RANDOM_NUMBERS | has_time, "categorical columns")
-        if table.counted and not params.has_time:
-            raise ValueError(
-                "parity='catboost' needs has_time=True with target statistics: it does not follow "
-                "CatBoost's permutations"
-            )
+        if is_ordered or is_leafwise:
+            name = "boosting_type" if is_ordered else "grow_policy"
+            where = f"categorical columns and {name}={getattr(params, name)!r}"
+            has_time = {"has_time": True} if is_ordered or table.counted else {}
+            check_wanted(params, WITHOUT_RANDOM_NUMBERS | has_time, where)
         from algorithms.parity.catboost_categories import CatBoostCategoryGrower
+        from algorithms.parity.catboost_category_random import SampledCatBoostCategoryGrower
         from algorithms.parity.catboost_leafwise_categories import CatBoostLeafwiseCategoryGrower
         from algorithms.parity.catboost_ordered import CatBoostOrderedCategoryGrower
 
-        usual = CatBoostLeafwiseCategoryGrower if is_leafwise else CatBoostCategoryGrower
-        return (CatBoostOrderedCategoryGrower if is_ordered else usual)(*given)
+        if is_leafwise:
+            return CatBoostLeafwiseCategoryGrower(*given)
+        if is_ordered:
+            return CatBoostOrderedCategoryGrower(*given)
+        is_drawn = draws_random_numbers(params) or needs_permutations(params, table)
+        return (SampledCatBoostCategoryGrower if is_drawn else CatBoostCategoryGrower)(*given)
 
     def _keep(self, stopping, params, *, uses_best):
         """Set the fitted attributes."""
@@ -376,6 +394,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
                 kept = max(stopping.best_round + 1, self.best_model_min_trees or 1)
                 self._trees = self._trees[:kept]
         self._take_ensemble(self._join(self._trees))
+
+
+def needs_permutations(params, table):
+    """Return whether CatBoost's target statistics and trees depend on several permutations."""
+    return table.derived is not None and len(table.counted) > 0 and not params.has_time
 
 
 def read_targets(y):

@@ -146,8 +146,17 @@ class CategoricalTable:
         splits : list of TreeSplit, the splits of the tree so far
         columns : list of int, the categorical columns to add
         """
+        return self.extend((base, columns) for base in find_bases(splits))
+
+    def extend(self, pairs):
+        """Return the combinations of projections with one more column each, list.
+
+        Parameters
+        ----------
+        pairs : iterable of (Projection, list of int), the columns to add to a projection
+        """
         found = {}
-        for base in find_bases(splits):
+        for base, columns in pairs:
             if base.is_redundant or base.complexity >= self.params.max_ctr_complexity:
                 continue
             for j in columns:

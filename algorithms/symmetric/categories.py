@@ -103,10 +103,31 @@ def fit_categories(X, cat_features):
     columns = find_columns(X, cat_features)
     if not columns:
         return None, given, None
-    pairs = [most_frequent_first(*factorize(column_of(X, j), name_of(X, j))) for j in columns]
-    codes = np.array([own for own, _ in pairs], np.int32)
-    found = Categories(columns, tuple(pd.Index(keys, dtype=object) for _, keys in pairs))
+    pairs = [factorize(column_of(X, j), name_of(X, j)) for j in columns]
+    found, codes = order_levels(columns, pairs)
     return found, without_categories(X, columns), codes
+
+
+def order_levels(columns, pairs):
+    """Return the `Categories` of some columns, and codes by which the most frequent level is 0.
+
+    Parameters
+    ----------
+    columns : tuple of int
+    pairs : list of (codes, texts of the levels), one a column, levels by order of appearance
+    """
+    pairs = [most_frequent_first(*one) for one in pairs]
+    codes = np.array([own for own, _ in pairs], np.int32)
+    return Categories(columns, tuple(pd.Index(keys, dtype=object) for _, keys in pairs)), codes
+
+
+def number_levels_again(categories, codes):
+    """Return the `Categories` and codes of rows that were reordered, as `order_levels` does."""
+    pairs = []
+    for own, levels in zip(codes, categories.levels, strict=True):
+        numbers, distinct = pd.factorize(own)
+        pairs.append((numbers, levels.to_numpy()[distinct]))
+    return order_levels(categories.columns, pairs)
 
 
 def as_table(X):

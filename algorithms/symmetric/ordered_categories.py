@@ -22,7 +22,7 @@ class SegmentCombination:
     def __init__(self, own, grower):
         self.own, self.grower = own, grower
         self.candidates = numeric_candidates(np.ascontiguousarray(own.rows.T), own.n_bins - 1)
-        self.segments = SegmentScan(self.candidates.n_splits, self.candidates.kinds, grower)
+        self.segments = SegmentScan(own.n_bins, grower)
         self.features = np.arange(len(own.statistics))
 
     def scan(self, groups, noise, seed):

@@ -9,7 +9,7 @@ from algorithms.symmetric.grower import (
 )
 from algorithms.symmetric.kernels.segment_scores import (
     FLOATS,
-    PACK,
+    NO_PARTS,
     Candidates,
     LeafRows,
     Scoring,
@@ -29,23 +29,21 @@ class SegmentScan:
 
     Parameters
     ----------
-    n_splits : int64 (n_candidates,)
-    kinds : int8 (n_candidates,)
+    widths : int64 (n_candidates,), bins of each candidate
     grower : SegmentHistograms
     """
 
-    def __init__(self, n_splits, kinds, grower):
+    def __init__(self, widths, grower):
         self.grower = grower
         n_segments, n_outputs = len(grower.segment_l2), grower.n_outputs
         count, n_slots = (1 << grower.depth) * n_outputs * n_segments, 1 << (grower.depth - 1)
-        widths = np.where(kinds == PACK, 1 << np.minimum(n_splits, 8), n_splits + 1)
         self.stride = int(widths.max(initial=1))
-        last = len(n_splits), 4, self.stride
+        last = len(widths), 4, self.stride
         kept = n_slots, n_segments, n_outputs, *last
         self.keeps = count < FEW_HISTOGRAMS and np.prod(kept, dtype=float) < grower.most_kept
         self.planes = np.empty(kept if self.keeps else (1, 1, 1, *last))
-        self.best_score = np.empty(len(n_splits))
-        self.best_split = np.empty(len(n_splits), np.int64)
+        self.best_score = np.empty(len(widths))
+        self.best_split = np.empty(len(widths), np.int64)
         self.is_new = True
 
     def scan(self, candidates, groups, scoring, span):
@@ -94,13 +92,15 @@ class SegmentHistograms:
         self.fold_number, self.fold, self.segment_l2 = number, fold, l2
         self.static_candidates = self._candidates()
         if self.segment_scan is None:
-            self.segment_scan = SegmentScan(
-                self.static_candidates.n_splits, self.static_candidates.kinds, self
-            )
+            self.segment_scan = SegmentScan(self._widths(), self)
 
     def _candidates(self):
         """Return the `Candidates` of this fold that are the same at all levels."""
         return numeric_candidates(self.table.columns, self.n_bins - 1)
+
+    def _widths(self):
+        """Return the number of bins of each static candidate, int64."""
+        return self.static_candidates.n_splits + 1
 
     def leaves_in(self, grown, _number):
         """Return the leaf of each row in a fold, uint16 (n_rows,): the same one in all folds."""
@@ -148,5 +148,5 @@ def numeric_candidates(columns, n_splits):
     columns : uint8 (n_candidates, n_rows), bins
     n_splits : int64 (n_candidates,)
     """
-    kinds, masks = np.full(len(n_splits), FLOATS, np.int8), np.zeros(len(n_splits), np.int64)
-    return Candidates(columns, n_splits, kinds, masks)
+    kinds, masks = np.full(len(n_splits), FLOATS, np.int8), np.ones(len(n_splits), np.int64)
+    return Candidates(columns, n_splits, kinds, masks, NO_PARTS)

@@ -224,8 +224,8 @@ def check_wanted(params, wanted, where):
     if off:
         needed = ", ".join(f"{name}={wanted[name]!r}" for name in off)
         raise ValueError(
-            f"parity='catboost' needs {needed} with {where}: it follows CatBoost's random numbers "
-            "only on numeric columns, and it does not follow backtracking in ordered boosting and "
-            "for MAE, Quantile and MultiClass, or CatBoost's subtraction of histograms that belong "
-            "to another leaf"
+            f"parity='catboost' needs {needed} with {where}: on categorical columns it follows "
+            "CatBoost's random numbers only in plain boosting of symmetric trees, and it does not "
+            "follow backtracking in ordered boosting and for MAE, Quantile and MultiClass, or "
+            "CatBoost's subtraction of histograms that belong to another leaf"
         )

@@ -139,7 +139,7 @@ def test_only_categories_and_edge_cases(policy):
     same = pd.DataFrame({"c": ["x"] * 20})
     predicted = SymmetricBoostingRegressor(**fixed).fit(same, np.arange(20.0)).predict(same)
     np.testing.assert_allclose(predicted, 9.5, rtol=1e-6)
-    with pytest.raises(ValueError, match="needs has_time=True with target statistics"):
+    with pytest.raises(ValueError, match="needs has_time=True with categorical columns and grow"):
         SymmetricBoostingRegressor(
             **fixed, parity="catboost", bootstrap_type="No", random_strength=0
         ).fit(X, y)

@@ -6,7 +6,14 @@ import pickle
 import catboost
 import numpy as np
 import pytest
-from catboost_kit import PARITY, fit_library, random_case, random_sampling, seeds_up_to
+from catboost_kit import (
+    PARITY,
+    fit_library,
+    random_case,
+    random_sampling,
+    random_sparse_case,
+    seeds_up_to,
+)
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor, read_model, serve
 from harness import Spec, Task
@@ -35,9 +42,9 @@ def our_nodes(tree, node=0):
     return [int(tree.features[node]), tree.borders[node], *sides]
 
 
-def differs(seed, loss, policy, folder, **params):
+def differs(seed, loss, policy, folder, make=random_case, **params):
     """Return where our trees and CatBoost's differ on a random case."""
-    X, y, weight, given = random_case(seed, loss)
+    X, y, weight, given = make(seed, loss)
     given |= {"grow_policy": policy, **params}
     if policy == "Lossguide":
         rng = np.random.default_rng(seed)
@@ -61,6 +68,15 @@ def differs(seed, loss, policy, folder, **params):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_trees_and_leaf_values_are_catboosts_to_the_bit(loss, policy, tmp_path):
     assert [differs(seed, loss, policy, tmp_path) for seed in (1, 4)] == ["", ""]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_bundles_of_sparse_columns_are_catboosts(policy, tmp_path):
+    found = [
+        differs(seed, "RMSE", policy, tmp_path, random_sparse_case, **random_sampling(seed))
+        for seed in (0, 1)
+    ]
+    assert found == ["", ""]
 
 
 @pytest.mark.slow

@@ -22,8 +22,8 @@ FULL = {"approx_on_full_history": True, "fold_len_multiplier": 1.4}
 class Recorded(SymmetricBoostingRegressor):
     """Regressor that keeps its booster as ``booster_``."""
 
-    def _booster_class(self, params):
-        kind = super()._booster_class(params)
+    def _booster_class(self, params, table):
+        kind = super()._booster_class(params, table)
 
         def make(*given):
             self.booster_ = kind(*given)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from catboost_categories import FIXED, QUIET, first_difference, fit_both, random_categories
-from catboost_kit import seeds_up_to
+from catboost_kit import random_sampling, seeds_up_to
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.compat.catboost import CatBoostRegressor, Pool
@@ -235,11 +235,53 @@ def test_the_harness_hands_over_categories_and_exports_no_trees(stopping):
         adapter.export_trees()
 
 
-def test_parity_needs_the_order_of_the_rows():
-    X, y = table(50)
-    fixed = {"parity": "catboost", "bootstrap_type": "No", "random_strength": 0, "iterations": 1}
-    with pytest.raises(ValueError, match="needs has_time=True with target statistics"):
-        SymmetricBoostingRegressor(**fixed, cat_features=["b", "c", "d"]).fit(X, y)
+def random_numbers(mode, seed):
+    """Return parameters of a test with random numbers and categories."""
+    rng = np.random.default_rng(4 * 10**6 + seed)
+    params = {"has_time": mode == "in time", "random_seed": seed}
+    if mode == "defaults":
+        names = "bootstrap_type", "max_ctr_complexity", "one_hot_max_size", "simple_ctr"
+        backtracking = {"leaf_estimation_backtracking": "AnyImprovement"}
+        return {**params, **dict.fromkeys(names), "random_strength": 1.0, **backtracking}
+    params |= {"one_hot_max_size": int(rng.integers(1, 6))}
+    params |= {"max_ctr_complexity": int(rng.integers(1, 5)), **random_sampling(seed)}
+    if mode == "backtracking":
+        params |= {"leaf_estimation_iterations": int(rng.integers(2, 12))}
+        params |= {"leaf_estimation_backtracking": "AnyImprovement"}
+    return params
+
+
+def differs_with_numbers(seed, loss, mode, folder):
+    """Return where our trees and CatBoost's differ on a random table, with random numbers."""
+    X, y, weight, params = random_categories(seed, loss, **random_numbers(mode, seed))
+    params = {name: value for name, value in params.items() if value is not None}
+    return first_difference(*fit_both(X, y, weight, params), folder)
+
+
+@pytest.mark.parametrize("mode", ["defaults", "any", "backtracking", "in time"])
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_random_numbers_are_catboosts(loss, mode, tmp_path):
+    assert [differs_with_numbers(s, loss, mode, tmp_path) for s in (2, 5)] == ["", ""]
+
+
+@pytest.mark.parametrize("loss", ["MultiClass", "Poisson", "MAE", "Quantile:alpha=0.3"])
+def test_random_numbers_of_other_losses_are_catboosts(loss, tmp_path):
+    assert [differs_with_numbers(s, loss, "any", tmp_path) for s in (2, 5)] == ["", ""]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["defaults", "any", "backtracking", "in time"])
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_two_hundred_random_tables_with_random_numbers(loss, mode, tmp_path):
+    found = {s: differs_with_numbers(s, loss, mode, tmp_path) for s in seeds_up_to(200)}
+    assert {seed: what for seed, what in found.items() if what} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["MultiClass", "Poisson", "MAE", "Quantile:alpha=0.3"])
+def test_a_hundred_random_tables_of_other_losses_with_random_numbers(loss, tmp_path):
+    found = {s: differs_with_numbers(s, loss, "any", tmp_path) for s in seeds_up_to(100)}
+    assert {seed: what for seed, what in found.items() if what} == {}
 
 
 @pytest.mark.parametrize("loss", ["RMSE", "Logloss"])

@@ -9,8 +9,10 @@ from catboost_kit import (
     fit_library,
     random_case,
     random_sampling,
+    random_sparse_case,
     seeds_up_to,
 )
+from mirror_tables import SKIPPED, read_table
 from parity_kit import rows
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
@@ -24,9 +26,9 @@ LOSSES = ["RMSE", "Logloss", "MultiClass", "Poisson", "MAE", "Quantile:alpha=0.3
 MODULES = ["algorithms.symmetric_boosting", "algorithms.reference.catboost"]
 
 
-def differs(seed, loss, folder, **params):
+def differs(seed, loss, folder, make=random_case, **params):
     """Return where our trees and CatBoost's differ on a random case."""
-    X, y, weight, given = random_case(seed, loss)
+    X, y, weight, given = make(seed, loss)
     given = {**given, **params}
     classifies = loss in ("Logloss", "MultiClass")
     kind = SymmetricBoostingClassifier if classifies else SymmetricBoostingRegressor
@@ -138,6 +140,44 @@ def test_two_hundred_random_configurations_of_sampling(loss, tmp_path):
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
+@pytest.mark.parametrize("mode", ["no numbers", "defaults", "any", "ordered"])
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_bundles_of_sparse_columns_are_catboosts(loss, mode, tmp_path):
+    found = [differs(s, loss, tmp_path, random_sparse_case, **sparse_mode(mode, s)) for s in (0, 3)]
+    assert found == ["", ""]
+
+
+def sparse_mode(mode, seed):
+    """Return parameters of a test with sparse tables."""
+    if mode == "ordered":
+        return {"boosting_type": "Ordered", **random_sampling(seed)}
+    modes = {"no numbers": {}, "defaults": defaults(seed), "any": random_sampling(seed)}
+    return modes[mode]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["no numbers", "defaults", "any", "ordered"])
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_two_hundred_random_sparse_tables(loss, mode, tmp_path):
+    found = {
+        s: differs(s, loss, tmp_path, random_sparse_case, **sparse_mode(mode, s))
+        for s in seeds_up_to(200)
+    }
+    assert {seed: what for seed, what in found.items() if what} == {}
+
+
+@SKIPPED
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["spambase", "agaricus_libsvm", "adult_onehot_a1a"])
+def test_real_sparse_tables_have_catboosts_bits_at_its_defaults(name, tmp_path):
+    X, y, _, _ = read_table(name, most_rows=20_000, seed=0)
+    X = X.astype(np.float32)
+    ours = SymmetricBoostingClassifier(parity="catboost", iterations=30, thread_count=1).fit(X, y)
+    quiet = {"logging_level": "Silent", "allow_writing_files": False, "thread_count": 1}
+    theirs = catboost.CatBoostClassifier(iterations=30, **quiet).fit(X, y)
+    assert first_difference(ours, theirs, tmp_path) == ""
+
+
 @pytest.mark.parametrize("classifies", [False, True])
 def test_an_estimator_with_only_parity_is_catboost_with_its_defaults(classifies, tmp_path):
     rng = np.random.default_rng(classifies)
@@ -155,8 +195,8 @@ def test_an_estimator_with_only_parity_is_catboost_with_its_defaults(classifies,
 @pytest.mark.parametrize(
     "params",
     [
-        {"bootstrap_type": "MVS", "cat_features": [0]},
-        {"random_strength": 1, "cat_features": [0]},
+        {"bootstrap_type": "MVS", "cat_features": [0], "grow_policy": "Depthwise"},
+        {"random_strength": 1, "cat_features": [0], "grow_policy": "Lossguide"},
         {"rsm": 0.5, "cat_features": [0], "boosting_type": "Ordered", "has_time": True},
         {
             "leaf_estimation_backtracking": "AnyImprovement",

@@ -82,12 +82,12 @@ def as_categories(codes, kind):
 
 
 def fit_both(X, y, weight, params):
-    """Return our estimator and CatBoost's, fitted without random numbers."""
+    """Return our estimator and CatBoost's, fitted by default without random numbers."""
     classifies = params["loss_function"] in ("Logloss", "MultiClass")
     ours = SymmetricBoostingClassifier if classifies else SymmetricBoostingRegressor
     theirs = catboost.CatBoostClassifier if classifies else catboost.CatBoostRegressor
-    ours = ours(**PARITY, thread_count=1, **params).fit(X, y, sample_weight=weight)
-    theirs = theirs(**FIXED, **QUIET, **params).fit(X, y, sample_weight=weight)
+    ours = ours(**{**PARITY, "thread_count": 1, **params}).fit(X, y, sample_weight=weight)
+    theirs = theirs(**{**FIXED, **QUIET, **params}).fit(X, y, sample_weight=weight)
     return ours, theirs
 
 

@@ -126,3 +126,38 @@ def fit_library(X, y, weight, params, **others):
     fixed = {k: v for k, v in PARITY.items() if k != "parity"}
     quiet = {"logging_level": "Silent", "allow_writing_files": False, "thread_count": 1}
     return kind(**{**fixed, **quiet, **params, **others}).fit(X, y, sample_weight=weight)
+
+
+def random_sparse_case(seed, loss):
+    """Return a sparse or one-hot table, y, weights or None, and parameters of both estimators.
+
+    Some columns exclude each other, so CatBoost bundles them.
+    """
+    rng = np.random.default_rng(3 * 10**6 + seed)
+    n_rows = int(rng.choice([60, 300, 1500, 12000]))
+    kinds = rng.integers(4, size=rng.integers(1, 6))
+    X = np.hstack([sparse_block(rng, n_rows, kind) for kind in kinds])
+    X = X[:, rng.permutation(X.shape[1])] if rng.random() < 0.5 else X
+    X = X.astype(np.float32)
+    effects = rng.normal(size=X.shape[1]) * (rng.random(X.shape[1]) < 0.3)
+    score = X @ effects + rng.normal(size=n_rows)
+    _, _, weight, params = random_case(seed, loss)
+    weight = rng.uniform(0.2, 2.0, n_rows) if weight is not None else None
+    return X, targets(loss, score), weight, {**params, "iterations": 10}
+
+
+def sparse_block(rng, n_rows, kind):
+    """Return columns of which most entries are 0: one-hot, counts, exclusive numbers, or dense."""
+    if kind == 0:
+        levels = int(rng.choice([3, 6, 20, 60]))
+        codes = (levels * rng.random(n_rows) ** rng.choice([1.0, 3.0])).astype(int)
+        return np.eye(levels)[codes]
+    if kind == 1:
+        return rng.poisson(rng.choice([0.02, 0.1, 0.5]), size=(n_rows, int(rng.integers(2, 40))))
+    if kind == 2:
+        columns = int(rng.integers(2, 12))
+        owner = rng.integers(columns + 3, size=n_rows)
+        return np.round(rng.exponential(size=n_rows), 1)[:, None] * (
+            owner[:, None] == np.arange(columns)
+        )
+    return rng.normal(size=(n_rows, 2))

@@ -1,17 +1,20 @@
 """Float64 histograms and split scores in CatBoost's order of summation.
 
-Rows are added in ascending order. Of the two sides of the last split, the one with fewer rows in
+Rows are added in their order. Of the two sides of the last split, the one with fewer rows in
 the whole table is summed; the other is the difference. A scan adds bins to the false side and
 removes them from the true side. Columns with one border are packed, up to eight bits into one
-column of at most 256 buckets; each side of such a split is summed over the buckets.
+column of at most 256 buckets; each side of such a split is summed over the buckets. The sums of a
+bundle are those of its columns' bins without the defaults, and of the rows with all defaults.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from algorithms.parity.kernels.catboost_random import WARM_UP, next_normal, set_seed
 from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.symmetric.kernels.segment_scores import BUNDLE, FLOATS, ONE_HOT, PACK
 
 LEAST = 1e-100
 L2 = 0
@@ -41,7 +44,7 @@ def build_float_level(
 
     Parameters
     ----------
-    bins : uint8 (n_rows, n_features)
+    bins : uint8 or uint16 (n_rows, n_features)
     g : float64 (n_outputs, n_rows)
     weight : float32 (n_rows,), or (0,) if all are 1
     rows : uint32, rows grouped by leaf
@@ -68,6 +71,19 @@ def build_float_level(
                     rest = planes[leaf, k, plane, i] - part
                     planes[leaf, k, plane, i] = rest if is_true else part
                     planes[other, k, plane, i] = part if is_true else rest
+
+
+@kernel
+def build_all_leaves(bins, g, weight, rows, starts, ends, n_leaves, stride, planes):
+    """Write the histograms of all leaves, each summed from its rows.
+
+    The parameters are those of `build_float_level`.
+    """
+    n_columns = bins.shape[1]
+    for leaf in range(n_leaves):
+        add_rows(
+            bins, g, weight, rows, starts[leaf], ends[leaf], 0, n_columns, stride, planes[leaf]
+        )
 
 
 @inner_kernel
@@ -119,85 +135,163 @@ def add_packed_leaf(planes, first, n_bits, kind, l2, sums):
 
 
 @inner_kernel
-def sum_splits(planes, n_leaves, count, is_packed, first, l2, kind, sums):
-    """Write the sums of the scores of all splits by one feature."""
-    for b in range(count):
-        sums[0, b] = 0.0
-        sums[1, b] = LEAST
-    for k in range(planes.shape[1]):
-        for leaf in range(n_leaves):
-            if is_packed:
-                add_packed_leaf(planes[leaf, k], first, count, kind, l2, sums)
-            else:
-                add_leaf(planes[leaf, k], first, count + 1, kind, l2, sums)
+def add_one_hot_leaf(planes, first, n_levels, kind, l2, sums):
+    """Add all splits of a leaf by one level against the others."""
+    false_g = false_w = 0.0
+    for b in range(n_levels):
+        false_g += planes[0, first + b]
+        false_w += planes[1, first + b]
+    for b in range(n_levels):
+        true_g, true_w = planes[0, first + b], planes[1, first + b]
+        false_g -= true_g
+        false_w -= true_w
+        add_split(kind, false_g, false_w, true_g, true_w, l2, sums, b)
+        false_g += true_g
+        false_w += true_w
 
 
 @inner_kernel
-def score_of(kind, sums, b):
-    """Return the score of a split from its sums."""
-    return sums[0, b] if kind == L2 else sums[0, b] / math.sqrt(sums[1, b])
+def sum_bins(planes, begin, end):
+    """Return ΣG and ΣW of some bins."""
+    g = w = 0.0
+    for i in range(begin, end):
+        g += planes[0, i]
+        w += planes[1, i]
+    return g, w
 
 
-@kernel
-def scan_floats(
-    planes, n_leaves, n_splits, is_pack, low, high, stride, l2, kind, sums, best_score, best_split
-):
-    """Write the best split of each of the features low … high − 1.
+@inner_kernel
+def add_bundle_leaf(planes, first, parts, f, kind, l2, sums):
+    """Add all splits of a leaf by the columns of a bundle."""
+    low, high = parts.first[f], parts.first[f + 1]
+    rest = first + parts.ends[high - 1]
+    all_g, all_w = planes[0, rest], planes[1, rest]
+    begin = first
+    for part in range(low, high):
+        g, w = sum_bins(planes, begin, first + parts.ends[part])
+        all_g += g
+        all_w += w
+        begin = first + parts.ends[part]
+    begin, split = first, 0
+    for part in range(low, high):
+        end = first + parts.ends[part]
+        g, w = sum_bins(planes, begin, end)
+        if parts.kinds[part] == FLOATS:
+            false_g, false_w = all_g - g, all_w - w
+            for i in range(begin, end):
+                if i > begin:
+                    false_g += planes[0, i - 1]
+                    false_w += planes[1, i - 1]
+                    g -= planes[0, i - 1]
+                    w -= planes[1, i - 1]
+                add_split(kind, false_g, false_w, g, w, l2, sums, split)
+                split += 1
+        elif parts.kinds[part] == ONE_HOT:
+            if end - begin > 1:
+                add_split(kind, g, w, all_g - g, all_w - w, l2, sums, split)
+            split += 1
+            for i in range(begin, end):
+                g, w = planes[0, i], planes[1, i]
+                add_split(kind, all_g - g, all_w - w, g, w, l2, sums, split)
+                split += 1
+        begin = end
+
+
+class Noise(NamedTuple):
+    """Normal noise of split scores."""
+
+    deviation: float  # 0: no numbers are drawn
+    seeds: np.ndarray  # uint64 (n_candidates,), seed of the generator of each candidate
+    starts: np.ndarray  # bool (n_candidates,): False continues the generator of the one before
+
+
+@inner_kernel
+def is_usable(candidates, f, b):
+    """Return whether split ``b`` of a candidate may be chosen."""
+    if candidates.kinds[f] == PACK:
+        return (candidates.masks[f] >> b) & 1 != 0
+    if candidates.kinds[f] != BUNDLE:
+        return True
+    parts, begin, split = candidates.parts, 0, 0
+    for part in range(parts.first[f], parts.first[f + 1]):
+        if parts.kinds[part] == FLOATS:
+            split += parts.ends[part] - begin
+        elif parts.kinds[part] == ONE_HOT:
+            split += parts.ends[part] - begin + 1
+        begin = parts.ends[part]
+        if b < split:
+            return parts.kept[part]
+    return False
+
+
+@inner_kernel
+def find_best(candidates, f, kind, sums, noise, state, best_score, best_split):
+    """Write the best usable split of a candidate by its score with noise, the first one in a tie.
 
     Parameters
     ----------
-    planes : as in `build_float_level`
+    candidates : Candidates
+    f : int, the candidate
+    kind : L2, or else Cosine
+    sums : float64 (2, n_splits or more), of the scores
+    noise : Noise
+    state : uint64 (4,), generator
+    best_score : float64 (n_candidates,), written, without noise
+    best_split : int64 (n_candidates,), written
+    """
+    if noise.deviation > 0.0 and noise.starts[f]:
+        set_seed(noise.seeds[f], WARM_UP, state)
+    best = best_score[f] = -np.inf
+    best_split[f] = 0
+    for b in range(candidates.n_splits[f]):
+        if not is_usable(candidates, f, b):
+            continue
+        score = sums[0, b] if kind == L2 else sums[0, b] / math.sqrt(sums[1, b])
+        noisy = score
+        if noise.deviation > 0.0:
+            noisy += next_normal(state) * noise.deviation
+        if noisy > best:
+            best, best_score[f], best_split[f] = noisy, score, b
+
+
+@kernel
+def scan_candidates(
+    planes, n_leaves, candidates, low, high, stride, l2, kind, noise, state, sums, best_score,
+    best_split,
+):  # fmt: skip
+    """Write the best split of each of the candidates low … high − 1.
+
+    Parameters
+    ----------
+    planes : float64 (n_leaves, n_outputs, 2, n_candidates · stride)
     n_leaves : int
-    n_splits : int64 (n_features,), borders of a column, or bits of a pack
-    is_pack : bool (n_features,)
+    candidates : Candidates; those with the mask 0 are left out
+    low, high : range of candidates
+    stride : number of entries of a candidate
     l2 : λ
     kind : L2, or else Cosine
-    sums : (2, stride) float64, scratch space
-    best_score : (n_features,) float64, written
-    best_split : (n_features,) int64, written
-    """
-    for f in range(low, high):
-        count = n_splits[f]
-        sum_splits(planes, n_leaves, count, is_pack[f], f * stride, l2, kind, sums)
-        best_score[f] = -np.inf
-        for b in range(count):
-            score = score_of(kind, sums, b)
-            if score > best_score[f]:
-                best_score[f] = score
-                best_split[f] = b
-
-
-@kernel
-def scan_noisy_floats(
-    planes, n_leaves, n_splits, is_pack, masks, low, high, stride, l2, kind, noise, seeds, state,
-    sums, best_score, best_split,
-):  # fmt: skip
-    """Write the best split of each usable feature of low … high − 1 by scores with noise.
-
-    Parameters
-    ----------
-    planes, n_leaves, n_splits, is_pack, stride, l2, kind, sums : as in `scan_floats`
-    masks : uint8 (n_features,): 0 for a feature that is not used; the usable bits of a pack
-    noise : standard deviation of the noise of a score
-    seeds : uint64 (n_features,), seed of the generator of each feature
+    noise : Noise
     state : uint64 (4,), scratch space
-    best_score : (n_features,) float64, written, without noise
-    best_split : (n_features,) int64, written
+    sums : float64 (2, stride), scratch space
+    best_score : (n_candidates,) float64, written, without noise
+    best_split : (n_candidates,) int64, written
     """
     for f in range(low, high):
-        if masks[f] == 0:
+        if candidates.masks[f] == 0:
             continue
-        count = n_splits[f]
-        sum_splits(planes, n_leaves, count, is_pack[f], f * stride, l2, kind, sums)
-        set_seed(seeds[f], WARM_UP, state)
-        best = best_score[f] = -np.inf
-        best_split[f] = 0
+        count, first = candidates.n_splits[f], f * stride
         for b in range(count):
-            if is_pack[f] and (masks[f] >> b) & 1 == 0:
-                continue
-            score = score_of(kind, sums, b)
-            noisy = score
-            if noise > 0.0:
-                noisy += next_normal(state) * noise
-            if noisy > best:
-                best, best_score[f], best_split[f] = noisy, score, b
+            sums[0, b] = 0.0
+            sums[1, b] = LEAST
+        for k in range(planes.shape[1]):
+            for leaf in range(n_leaves):
+                own = planes[leaf, k]
+                if candidates.kinds[f] == PACK:
+                    add_packed_leaf(own, first, count, kind, l2, sums)
+                elif candidates.kinds[f] == ONE_HOT:
+                    add_one_hot_leaf(own, first, count, kind, l2, sums)
+                elif candidates.kinds[f] == BUNDLE:
+                    add_bundle_leaf(own, first, candidates.parts, f, kind, l2, sums)
+                else:
+                    add_leaf(own, first, count + 1, kind, l2, sums)
+        find_best(candidates, f, kind, sums, noise, state, best_score, best_split)

@@ -20,7 +20,7 @@ from algorithms.symmetric.kernels.split_scores import COSINE, L2, LEAST, NOISE_B
 
 BODY, TAIL, START = range(3)  # columns of the segments
 BODY_G, BODY_W, TAIL_G, TAIL_W = range(4)
-FLOATS, PACK, ONE_HOT = range(3)  # kinds of candidates
+FLOATS, PACK, ONE_HOT, BUNDLE, UNUSED = range(5)  # kinds of candidates, or of a bundle's parts
 
 
 class SegmentRows(NamedTuple):
@@ -41,13 +41,32 @@ class LeafRows(NamedTuple):
     ends: np.ndarray  # int64 (n_leaves,)
 
 
+class BundleParts(NamedTuple):
+    """Columns of bundles; the bins of a part begin where those of the part before end.
+
+    A part has a split above each bin of the default and its own bins but the last (FLOATS), or
+    one for each of these bins against all others (ONE_HOT), or none (UNUSED).
+    """
+
+    first: np.ndarray  # int64 (n_candidates + 1,), first part of each candidate
+    ends: np.ndarray  # int64 (n_parts,), bin of the bundle
+    kinds: np.ndarray  # int8 (n_parts,): FLOATS, ONE_HOT or UNUSED
+    kept: np.ndarray  # bool (n_parts,), whether the splits of a part may be chosen
+
+
+NO_PARTS = BundleParts(
+    np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, bool)
+)
+
+
 class Candidates(NamedTuple):
     """Columns whose splits are scored; a pack has one bit for each of its columns."""
 
-    columns: np.ndarray  # uint8 (n_candidates, n_rows), bins
+    columns: np.ndarray  # uint8 or uint16 (n_candidates, n_rows), bins
     n_splits: np.ndarray  # int64 (n_candidates,): borders, bits of a pack, or levels of one-hot
-    kinds: np.ndarray  # int8 (n_candidates,): FLOATS, PACK or ONE_HOT
+    kinds: np.ndarray  # int8 (n_candidates,): FLOATS, PACK, ONE_HOT or BUNDLE
     masks: np.ndarray  # int64 (n_candidates,), the usable bits of a PACK
+    parts: BundleParts
 
 
 class Scoring(NamedTuple):
@@ -65,7 +84,7 @@ def add_rows(column, leaf_rows, leaf, segment_rows, s, k, sums):
 
     Parameters
     ----------
-    column : uint8 (n_rows,), bins
+    column : uint8 or uint16 (n_rows,), bins
     leaf_rows : LeafRows
     segment_rows : SegmentRows
     sums : float64 (4, n_bins or more), written: ΣG, ΣW, ΣG′ and ΣW′
@@ -180,6 +199,67 @@ def add_one_hot(sums, n_levels, kind, l2, scores):
 
 
 @inner_kernel
+def sum_bins(sums, begin, end):
+    """Return the four sums over some bins."""
+    s0 = s1 = s2 = s3 = 0.0
+    for b in range(begin, end):
+        s0 += sums[0, b]
+        s1 += sums[1, b]
+        s2 += sums[2, b]
+        s3 += sums[3, b]
+    return s0, s1, s2, s3
+
+
+@inner_kernel
+def bin_sums(sums, b):
+    """Return the four sums of a bin."""
+    return sums[0, b], sums[1, b], sums[2, b], sums[3, b]
+
+
+@inner_kernel
+def plus(a, b):
+    """Return the sums of two groups of rows together."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
+
+
+@inner_kernel
+def minus(a, b):
+    """Return the sums of a group of rows without another one."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]
+
+
+@inner_kernel
+def add_bundle(sums, parts, f, kind, l2, scores):
+    """Add all splits of a leaf by the columns of a bundle."""
+    low, high = parts.first[f], parts.first[f + 1]
+    every = bin_sums(sums, parts.ends[high - 1])
+    begin, split = 0, 0
+    for part in range(low, high):
+        every = plus(every, sum_bins(sums, begin, parts.ends[part]))
+        begin = parts.ends[part]
+    begin = 0
+    for part in range(low, high):
+        end = parts.ends[part]
+        own = sum_bins(sums, begin, end)
+        rest = minus(every, own)
+        if parts.kinds[part] == FLOATS:
+            for b in range(begin, end):
+                if b > begin:
+                    rest, own = plus(rest, bin_sums(sums, b - 1)), minus(own, bin_sums(sums, b - 1))
+                add_sides(kind, rest, own, l2, scores, split)
+                split += 1
+        elif parts.kinds[part] == ONE_HOT:
+            if end - begin > 1:
+                add_sides(kind, own, rest, l2, scores, split)
+            split += 1
+            for b in range(begin, end):
+                true = bin_sums(sums, b)
+                add_sides(kind, minus(every, true), true, l2, scores, split)
+                split += 1
+        begin = end
+
+
+@inner_kernel
 def add_splits(candidates, f, sums, kind, l2, scores):
     """Add all splits of a leaf by candidate ``f``."""
     count = candidates.n_splits[f]
@@ -187,6 +267,8 @@ def add_splits(candidates, f, sums, kind, l2, scores):
         add_pack(sums, count, kind, l2, scores)
     elif candidates.kinds[f] == ONE_HOT:
         add_one_hot(sums, count, kind, l2, scores)
+    elif candidates.kinds[f] == BUNDLE:
+        add_bundle(sums, candidates.parts, f, kind, l2, scores)
     else:
         add_leaf(sums, count, kind, l2, scores)
 

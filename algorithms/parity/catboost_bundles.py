@@ -10,7 +10,6 @@ columns with two bins are split up again: such columns are packed as bits.
 import numpy as np
 
 from algorithms.parity.catboost_generator import RandomNumbers
-from algorithms.parity.introsort import sort_order
 
 MOST_BINS = 1 << 10  # bins of a bundle
 MOST_TRIED = 100  # bundles that are tried for a column
@@ -26,9 +25,9 @@ def find_bundles(columns):
     columns : sequence of (column of X, bins (n_rows,), number of bins), by ascending column of X
     """
     rows = [np.flatnonzero(bins) for _, bins, _ in columns]
-    counts = [-len(own) for own in rows]
+    by_count = sorted(range(len(columns)), key=lambda position: -len(rows[position]))
     found = []
-    for order in (range(len(columns)), sort_order(counts)):
+    for order in (range(len(columns)), by_count):
         bundling = _Bundling(columns, rows)
         for position in order:
             bundling.add(position)

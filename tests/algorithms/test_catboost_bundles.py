@@ -7,7 +7,6 @@ from catboost_kit import random_sparse_case
 from algorithms.parity.catboost_bundles import find_bundles
 from algorithms.parity.catboost_candidates import StaticCandidates, numeric_sources
 from algorithms.parity.catboost_hashes import iteration_order
-from algorithms.parity.introsort import sort_order
 from algorithms.runtime.threads import ALONE
 from algorithms.symmetric.binned_table import bin_rows
 from algorithms.symmetric.kernels.segment_scores import BUNDLE
@@ -63,17 +62,6 @@ def test_the_bins_of_a_bundle_tell_those_of_its_columns(seed):
         source, split = found.split_of(candidate, found.arrays.n_splits[candidate] - 1)
         assert source is members[-1]
         assert split == source.n_bins - 2
-
-
-@pytest.mark.parametrize("n", [0, 1, 5, 23, 24, 60, 129, 700])
-@pytest.mark.parametrize("n_values", [1, 3, 1000])
-def test_the_sort_sorts(n, n_values):
-    keys = np.random.default_rng(n).integers(n_values, size=n).tolist()
-    order = sort_order(keys)
-    assert sorted(order) == list(range(n))
-    assert [keys[i] for i in order] == sorted(keys)
-    if n < 24:
-        assert order == sorted(range(n), key=keys.__getitem__)
 
 
 def test_a_hash_set_is_read_by_buckets_and_the_last_key_first():

@@ -8,8 +8,6 @@ import numpy as np
 
 MAX_SEEDS = int(os.environ.get("SOAK_CATBOOST_MODELS", "200"))
 
-MOST_SORTED = 23  # columns up to which the order of equal counts in CatBoost's sort is known
-
 PARITY = {
     "parity": "catboost",
     "bootstrap_type": "No",
@@ -140,7 +138,7 @@ def random_sparse_case(seed, loss):
     kinds = [3, *rng.integers(4, size=rng.integers(1, 6))]  # some column has a border
     X = np.hstack([sparse_block(rng, n_rows, kind) for kind in kinds])
     X = X[:, rng.permutation(X.shape[1])] if rng.random() < 0.5 else X
-    X = X[:, :MOST_SORTED].astype(np.float32)
+    X = X.astype(np.float32)
     effects = rng.normal(size=X.shape[1]) * (rng.random(X.shape[1]) < 0.3)
     score = X @ effects + rng.normal(size=n_rows)
     _, _, weight, params = random_case(seed, loss)

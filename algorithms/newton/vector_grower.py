@@ -4,7 +4,7 @@
 
 Bins are those of `newton.histogram_grower`. Derivatives are rounded to integers whose sum fits into
 int32, so each has about 31 − log₂ n bits for n rows. On small tables the trees equal XGBoost's if
-the bins are the same. See `newton.kernels.vector_trees`.
+the bins are the same. See `newton.kernels.vector_arrays`.
 """
 
 import numpy as np
@@ -17,28 +17,31 @@ from algorithms.gbdt.split_table import split_columns
 from algorithms.newton.binned_exact_grower import floats_above
 from algorithms.newton.exact_grower import Grown
 from algorithms.newton.histogram_grower import SAMPLE
-from algorithms.newton.kernels.vector_trees import (
+from algorithms.newton.kernels.vector_arrays import (
     BEST_FIRST,
     LEAST_H,
     LEVEL_ORDER,
     LIFO,
     N_NODES,
     STATES,
-    WIDTH,
+    ApproximateScore,
+    Rounding,
     VectorGrowth,
     VectorRules,
-    find_nodes,
-    grow_vector_tree,
-    mark_nodes,
-    round_derivatives,
 )
-from algorithms.newton.kernels.vector_trees import BLOCK as COPIED
-from algorithms.newton.kernels.vector_trees import NODE as GROWN_NODE
+from algorithms.newton.kernels.vector_arrays import BLOCK as COPIED
+from algorithms.newton.kernels.vector_arrays import LINE as NUMBERS
+from algorithms.newton.kernels.vector_arrays import NODE as GROWN_NODE
+from algorithms.newton.kernels.vector_growth import grow_vector_tree
+from algorithms.newton.kernels.vector_histogram import round_derivatives
+from algorithms.newton.kernels.vector_leaves import find_nodes, mark_nodes
+from algorithms.newton.kernels.vector_split import NEARLY
 from algorithms.newton.sampling import read_feature_weights
 from algorithms.newton.tree import NODE, rounded_gain
 from algorithms.newton.weighted_bins import weigh_edges
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
+from algorithms.runtime.vector_lanes import WIDTH
 
 MOST_BYTES = 1 << 30  # of histograms; leaves without one are built from their rows
 SMALL = 1 << 18  # number of values of X below which one thread is faster
@@ -146,10 +149,13 @@ class VectorGrower:
             keys=np.empty(n_features),
             units=np.zeros(lanes),
             g_units=np.zeros(lanes),
-            singles=np.zeros(lanes, np.float32),
-            scales=np.empty(2),
+            approximate=ApproximateScore(*np.zeros((4, self.first_h), np.float32)),
+            scale=np.empty(1),
             bins=np.empty((self.size, MAX_BINS * lanes), np.int32),
-            side=aligned((self.size, lanes), np.int32),
+            left=aligned((self.size, MAX_BINS + 1, lanes), np.int32),
+            scores=np.empty((self.size, MAX_BINS)),
+            numbers=np.empty((self.size, MAX_BINS), np.int64),
+            best=np.empty((self.size, NUMBERS)),
             work=aligned((self.size, COPIED * lanes), np.int32),
             state=np.zeros(STATES, np.int64),
         )
@@ -172,20 +178,34 @@ class VectorGrower:
         """Write the derivatives row by row, as integer multiples of units, and the units."""
         n_rows, h = g.shape[1], h[:1] if self.shares_h else h
         growth, first_h, per_unit = self.growth, self.first_h, np.ones(self.pairs.shape[1])
-        per_unit[: len(g)] = counts = count_units(g)
-        per_unit[first_h : first_h + len(h)] = h_counts = count_units(h)
+        per_unit[: len(g)] = count_units(g)
+        per_unit[first_h : first_h + len(h)] = count_units(h)
         growth.units[:] = 1.0 / per_unit
         growth.g_units[: len(g)] = growth.units[: len(g)]
-        growth.scales[:] = counts.min() / (1 << 31), h_counts.min() / (1 << 31)
-        is_h = (np.arange(len(per_unit)) >= first_h).astype(np.int64)
-        growth.singles[:] = growth.units * growth.scales[is_h]
+        if not self.shares_h:
+            self.write_constants()
         shifts = np.arange(len(per_unit)) * GOLDEN % 1.0
-        given = g, h, per_unit, shifts, first_h, np.uint32(seed_of(seed, ROUNDING))
+        rounding = Rounding(per_unit, shifts, first_h, np.uint32(seed_of(seed, ROUNDING)))
 
         def write(first, last):
-            round_derivatives(*given, first * BLOCK, min(last * BLOCK, n_rows), self.pairs)
+            round_derivatives(g, h, rounding, first * BLOCK, min(last * BLOCK, n_rows), self.pairs)
 
         self.workers.share(write, -(-n_rows // BLOCK))
+
+    def write_constants(self):
+        """Write the constants of approximate scores."""
+        growth, limits, n = self.growth, self.limits, self.n_outputs
+        unit, unit_h = growth.units[:n], growth.units[self.first_h :][:n]
+        least = max(limits.min_child_weight, LEAST_H)
+        size = np.ldexp(1.0, -np.frexp(MOST_UNITS * unit_h + limits.reg_lambda)[1])
+        weight = unit**2 * size
+        growth.scale[0] = 1.0 / weight.max()
+        found = unit_h, least * NEARLY, limits.reg_lambda
+        growth.approximate.least[n:] = np.inf
+        with np.errstate(over="ignore"):  # more than any sum
+            for constant, value in zip(growth.approximate, found, strict=False):
+                constant[:n] = value * size
+        growth.approximate.weight[:n] = weight * growth.scale[0]
 
     def start_growth(self, rows, draws):
         """Return the `VectorGrowth` of a tree on the given rows (None: all) and drawn columns."""

@@ -5,7 +5,7 @@ import numpy as np
 from algorithms.estimator.constraints import read_signs
 from algorithms.gbdt.input_table import find_categorical
 from algorithms.newton.dart import is_dart
-from algorithms.newton.kernels.vector_trees import add_vectors
+from algorithms.newton.kernels.vector_leaves import add_vectors
 from algorithms.newton.objectives import quantile_of
 from algorithms.newton.params import is_linear
 from algorithms.newton.rounds import Rounds, leaf_rows

@@ -1,4 +1,4 @@
-"""Numba intrinsics for eight numbers at a time: sums and scores of vector leaves.
+"""Numba intrinsics for eight or sixteen numbers at a time: sums and scores of vector leaves.
 
 Numba vectorises loops over many numbers, not the few lanes of a histogram entry. Each intrinsic
 compiles to the processor's vector instructions. The order of all operations, and so the result,
@@ -15,6 +15,7 @@ _DOUBLE = ir.DoubleType()
 _EIGHT = ir.VectorType(_DOUBLE, WIDTH)
 _INT = ir.IntType(32)
 _EIGHT_INTS = ir.VectorType(_INT, WIDTH)
+_SIXTEEN_INTS = ir.VectorType(_INT, 2 * WIDTH)
 _EIGHT_SINGLES = ir.VectorType(ir.FloatType(), WIDTH)
 
 
@@ -24,7 +25,7 @@ class _Builder:
     Parameters
     ----------
     context, builder : of numba
-    kind : vector of float64 or of float32
+    kind : type of a vector of numbers: float64 or float32
     """
 
     def __init__(self, context, builder, kind=_EIGHT):
@@ -89,18 +90,29 @@ class _Builder:
         return self.builder.extract_element(vector, _INT(0))
 
 
-@intrinsic
-def add_eight(_, target, at, source, start):
-    """Add source[start : start + 8] to target[at : at + 8], int32; indices are not checked."""
+def _adder(vector):
+    """Return the builder of an intrinsic that adds a vector of integers to others in memory."""
 
     def build(context, builder, signature, given):
         lanes, kinds = _Builder(context, builder), signature.args
-        old = lanes.load(kinds[0], given[0], given[1])
-        new = builder.add(old, lanes.load(kinds[2], given[2], given[3]))
-        builder.store(new, lanes.address(kinds[0], given[0], given[1], _EIGHT_INTS), align=4)
+        old = lanes.load(kinds[0], given[0], given[1], vector)
+        new = builder.add(old, lanes.load(kinds[2], given[2], given[3], vector))
+        builder.store(new, lanes.address(kinds[0], given[0], given[1], vector), align=4)
         return context.get_dummy_value()
 
-    return types.void(target, at, source, start), build
+    return build
+
+
+@intrinsic
+def add_eight(_, target, at, source, start):
+    """Add source[start : start + 8] to target[at : at + 8], int32; indices are not checked."""
+    return types.void(target, at, source, start), _adder(_EIGHT_INTS)
+
+
+@intrinsic
+def add_sixteen(_, target, at, source, start):
+    """Add source[start : start + 16] to target[at : at + 16], int32; indices are not checked."""
+    return types.void(target, at, source, start), _adder(_SIXTEEN_INTS)
 
 
 @intrinsic
@@ -134,20 +146,16 @@ def is_zero(_, values, at):
 def score_eight(_, side, totals, units, at, h_at, limits):
     """Return the sum of the scores of both sides of a threshold, for eight outputs.
 
-    It is computed in the dtype of ``units``.
-
     Parameters
     ----------
     side, totals : int32, sums of one side and of the node
-    units : float64 or float32, unit of each lane
+    units : float64, unit of each lane
     at, h_at : uint64, index of the first G and of the first H
     limits : three numbers: the minimum H of a side that has a value, λ and α
     """
 
     def build(context, builder, signature, given):
-        kinds = signature.args
-        kind = _EIGHT if kinds[2].dtype == types.float64 else _EIGHT_SINGLES
-        lanes = _Builder(context, builder, kind)
+        lanes, kinds = _Builder(context, builder), signature.args
         side, totals, units, at, h_at, limits = given
         limits = [lanes.splat(builder.extract_value(limits, k)) for k in range(3)]
         sums = []
@@ -159,7 +167,53 @@ def score_eight(_, side, totals, units, at, h_at, limits):
         scores = [builder.fdiv(*one) for one in sides]
         return lanes.total(builder.fadd(*scores))
 
-    return units.dtype(side, totals, units, at, h_at, limits), build
+    return types.float64(side, totals, units, at, h_at, limits), build
+
+
+@intrinsic
+def add_and_score(_, left, at, own, entry, totals, lane, constants):
+    """Add an entry to the sums of a side, for eight outputs; return their approximate score.
+
+    The next sums of the side are written after the old ones. The score, float32, is that of both
+    sides, computed with one division, without α.
+
+    Parameters
+    ----------
+    left, at : int32, and uint64, the index of the old G of the side
+    own, entry : int32, and uint64, the index of the G to add
+    totals, lane : int32, sums of the node, and uint64, the index of G
+    constants : four float32 (n,) arrays by output: factor of H, minimum H, λ and factor of the
+        score; H is n numbers behind G, the next sums are 2 n numbers behind the old ones
+    """
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder, _EIGHT_SINGLES), signature.args
+        left, at, own, entry, totals, lane, constants = given
+        arrays = cgutils.unpack_tuple(builder, constants)
+        n = context.make_array(kinds[6][0])(context, builder, arrays[0]).nitems
+        unit_h, least, reg_lambda, weight = (
+            lanes.load(kinds[6][0], array, lane, _EIGHT_SINGLES) for array in arrays
+        )
+        sums = []
+        for offset in (n.type(0), n):
+            place = builder.add(at, offset)
+            added = lanes.load(kinds[2], own, builder.add(entry, offset))
+            one = builder.add(lanes.load(kinds[0], left, place), added)
+            place = builder.add(place, builder.add(n, n))
+            builder.store(one, lanes.address(kinds[0], left, place, _EIGHT_INTS), align=4)
+            other = builder.sub(lanes.load(kinds[4], totals, builder.add(lane, offset)), one)
+            sums.append([builder.sitofp(each, _EIGHT_SINGLES) for each in (one, other)])
+        squares, sizes = [], []
+        for g, h in zip(*sums, strict=True):
+            scaled = builder.fmul(h, unit_h)
+            has_value = builder.fcmp_ordered(">=", scaled, least)
+            squares.append(builder.select(has_value, builder.fmul(g, g), lanes.zeros))
+            sizes.append(builder.select(has_value, builder.fadd(scaled, reg_lambda), lanes.ones))
+        products = [builder.fmul(*pair) for pair in zip(squares, reversed(sizes), strict=True)]
+        score = builder.fdiv(builder.fadd(*products), builder.fmul(*sizes))
+        return lanes.total(builder.fmul(score, weight))
+
+    return types.float32(left, at, own, entry, totals, lane, constants), build
 
 
 @intrinsic

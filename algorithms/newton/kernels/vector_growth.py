@@ -1,0 +1,362 @@
+"""Grow a tree whose leaves hold one value for each output.
+
+All threads of a team build and scan the histograms of their own columns; one of them splits the
+leaves. See `vector_arrays` for the gain of a split and the layout of a histogram.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
+from algorithms.gbdt.kernels.interaction_groups import may_use
+from algorithms.newton.kernels.vector_arrays import (
+    BEST_FIRST,
+    LARGE,
+    LIFO,
+    N_FREE,
+    N_LEAVES,
+    N_NODES,
+    N_OPEN,
+    NEXT,
+    SMALL,
+    SUBTRACTS,
+    NodeStats,
+    ScanScratch,
+)
+from algorithms.newton.kernels.vector_histogram import (
+    build_histogram,
+    subtract_columns,
+    sum_rows,
+)
+from algorithms.newton.kernels.vector_split import TIE, scan_feature, score_node, total_h
+from algorithms.runtime.interrupts import is_interrupted
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
+from algorithms.runtime.math_functions import uniform
+from algorithms.runtime.thread_team import barrier_wait, share_of
+
+NO_SPLIT = -1
+HALF_STEP = 2.0**-25  # half of the distance of two values of `uniform`
+LEVEL_SEED, NODE_SEED = np.uint32(0x9E3779B9), np.uint32(0x85EBCA6B)
+
+
+@inner_kernel
+def draw_columns(seed, number, share_count, weights, keys, allowed):
+    """Keep ``share_count`` of the allowed features, drawn by hashes; all if there are fewer.
+
+    Parameters
+    ----------
+    seed, number : uint32, of the draw
+    weights : (n_features,), chances of the features; (0,): equal
+    keys : (n_features,) scratch space
+    allowed : uint8 (n_features,), written
+    """
+    own = np.uint32(seed ^ np.uint32(np.uint32(number) * NODE_SEED))
+    count = 0
+    for f in range(len(allowed)):
+        if allowed[f]:
+            count += 1
+            keys[f] = uniform(own, np.uint32(f))
+            if len(weights):
+                keys[f] = -np.log(keys[f] + HALF_STEP) / weights[f]
+    for _ in range(count - share_count):
+        worst = -1
+        for f in range(len(allowed)):
+            if allowed[f] and (worst < 0 or keys[f] >= keys[worst]):
+                worst = f
+        allowed[worst] = 0
+
+
+@inner_kernel
+def draw_for_node(at, growth, rules, drawn):
+    """Write which features a node may use, uint8 (n_features,)."""
+    for f in range(len(drawn)):
+        drawn[f] = growth.allowed[f]
+    depth, seed = growth.nodes[at]["depth"], np.uint32(rules.seed)
+    if rules.level_columns > 0:
+        level_seed = np.uint32(seed ^ LEVEL_SEED)
+        draw_columns(level_seed, depth, rules.level_columns, growth.weights, growth.keys, drawn)
+    if rules.node_columns > 0:
+        draw_columns(seed, at, rules.node_columns, growth.weights, growth.keys, drawn)
+
+
+@inner_kernel
+def may_split(node, growth, rules):
+    """Return whether the limits on a tree allow to split a node."""
+    is_shallow = rules.max_depth == 0 or node["depth"] < rules.max_depth
+    has_room = growth.state[N_LEAVES] < rules.max_leaves
+    return is_shallow and has_room and node["end"] - node["start"] > 1
+
+
+@inner_kernel
+def make_node(at, start, end, depth, growth):
+    """Write a node without a split."""
+    node = growth.nodes[at]
+    node["left"], node["right"], node["slot"], node["feature"] = -1, -1, -1, NO_SPLIT
+    node["start"], node["end"], node["depth"], node["gain"] = start, end, depth, 0.0
+
+
+@inner_kernel
+def take_slot(growth, temporary):
+    """Return a free slot, or a temporary one (0 or 1) if there is none."""
+    state = growth.state
+    if state[N_FREE] == 0:
+        return len(growth.cells) - 1 - temporary
+    state[N_FREE] -= 1
+    return growth.free[state[N_FREE]]
+
+
+@inner_kernel
+def release_slot(node, growth):
+    """Return the slot of a node to the free ones."""
+    slot = node["slot"]
+    if 0 <= slot < len(growth.cells) - 2:
+        growth.free[growth.state[N_FREE]] = slot
+        growth.state[N_FREE] += 1
+    node["slot"] = -1
+
+
+@inner_kernel
+def begin_tree(pairs, growth, rules):
+    """Create the root and its sums."""
+    state, n_rows = growth.state, len(growth.rows)
+    make_node(0, 0, n_rows, 0, growth)
+    sum_rows(pairs, growth, 0)
+    for w in range(growth.groups.shape[1]):
+        growth.groups[0, w] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    state[N_NODES], state[N_LEAVES], state[N_OPEN] = 1, 1, 0
+    state[N_FREE] = len(growth.cells) - 2
+    for k in range(state[N_FREE]):
+        growth.free[k] = state[N_FREE] - 1 - k
+    state[SMALL], state[LARGE], state[SUBTRACTS] = -1, -1, 0
+    if may_split(growth.nodes[0], growth, rules):
+        growth.nodes[0]["slot"] = take_slot(growth, 0)
+        state[SMALL] = 0
+        draw_for_node(0, growth, rules, growth.drawn[0])
+
+
+@inner_kernel
+def best_feature(number, growth):
+    """Return the feature with the best split of one of the two scanned nodes, or `NO_SPLIT`."""
+    best, gain, found = NO_SPLIT, 0.0, growth.found[number]
+    for f in range(len(found)):
+        if growth.drawn[number, f] and found[f, 0] > gain + TIE * gain:
+            best, gain = f, found[f, 0]
+    return best
+
+
+@inner_kernel
+def keep_best(at, number, bins, growth, rules):
+    """Store the best split of a scanned node and mark which codes go left; keep it open."""
+    node, f = growth.nodes[at], best_feature(number, growth)
+    if f == NO_SPLIT or growth.found[number, f, 0] < rules.least_gain:
+        release_slot(node, growth)
+        return
+    found = growth.found[number, f]
+    node["feature"], node["gain"] = f, found[0]
+    node["bin"], node["missing_left"] = np.int64(found[1]), np.int64(found[2])
+    mark_codes(bins, f, node["bin"], node["missing_left"], growth.goes_left[at])
+    growth.open[growth.state[N_OPEN]] = at
+    growth.state[N_OPEN] += 1
+    if node["slot"] >= len(growth.cells) - 2:
+        node["slot"] = -1
+
+
+@inner_kernel
+def mark_codes(bins, f, last, missing_left, goes_left):
+    """Write which codes of the column of a feature go left.
+
+    Parameters
+    ----------
+    last : the last bin that goes left
+    goes_left : uint8 (MAX_BINS,), written
+    """
+    layout, missing_bin = bins.layout, bins.missing[f]
+    default, first = layout.default[f], layout.first[f]
+    side = missing_left if default == missing_bin else np.int64(default <= last)
+    for code in range(MAX_BINS):
+        goes_left[code] = side if default >= 0 else 0
+    for b in range(bins.count[f]):
+        side = missing_left if b == missing_bin else np.int64(b <= last)
+        if default < 0:
+            goes_left[b] = side
+        elif b != default:
+            goes_left[first + b - (1 if b > default else 0)] = side
+
+
+@inner_kernel
+def pick_leaf(growth, rules):
+    """Return the next leaf to split and remove it from the open ones; −1 if there is none."""
+    state = growth.state
+    count = state[N_OPEN]
+    if count == 0 or state[N_LEAVES] >= rules.max_leaves:
+        return np.int64(-1)
+    place = count - 1
+    if rules.order != LIFO:
+        for k in range(count - 1):
+            one, best = growth.open[k], growth.open[place]
+            if rules.order == BEST_FIRST:
+                gain, most = growth.nodes[one]["gain"], growth.nodes[best]["gain"]
+                if gain > most or (gain == most and one < best):
+                    place = k
+            elif one < best:
+                place = k
+    at = growth.open[place]
+    growth.open[place] = growth.open[count - 1]
+    state[N_OPEN] -= 1
+    return at
+
+
+@inner_kernel
+def partition_rows(growth, start, end, column, goes_left):
+    """Move the rows that go left to the front, in order; return their number."""
+    n_left, n_right = np.uint64(0), np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(end)):
+        row = growth.rows[i]
+        is_left = np.uint64(goes_left[column[np.uint64(row)]])
+        growth.rows[np.uint64(start) + n_left] = row
+        growth.spare[n_right] = row
+        n_left += is_left
+        n_right += np.uint64(1) - is_left
+    for i in range(n_right):
+        growth.rows[np.uint64(start) + n_left + i] = growth.spare[i]
+    return np.int64(n_left)
+
+
+@linked_kernel
+def split_leaf(at, bins, pairs, growth, rules):
+    """Split a leaf; set which of its children get a histogram."""
+    node, state = growth.nodes[at], growth.state
+    left, right = state[N_NODES], state[N_NODES] + 1
+    start, end = node["start"], node["end"]
+    column = bins.columns[bins.layout.column[node["feature"]]]
+    middle = start + partition_rows(growth, start, end, column, growth.goes_left[at])
+    node["left"], node["right"] = left, right
+    make_node(left, start, middle, node["depth"] + 1, growth)
+    make_node(right, middle, end, node["depth"] + 1, growth)
+    state[N_NODES] += 2
+    state[N_LEAVES] += 1
+    for w in range(growth.groups.shape[1]):
+        growth.groups[at, w] &= bins.groups[node["feature"], w]
+        growth.groups[left, w] = growth.groups[right, w] = growth.groups[at, w]
+    small, large = (left, right) if middle - start <= end - middle else (right, left)
+    sum_rows(pairs, growth, small)
+    for lane in range(pairs.shape[1]):
+        growth.sums[large, lane] = growth.sums[at, lane] - growth.sums[small, lane]
+    assign_slots(at, small, large, growth, rules)
+
+
+@inner_kernel
+def assign_slots(at, small, large, growth, rules):
+    """Choose the histograms of two children: the larger one takes over that of its parent.
+
+    A child that must not be split has none, except a smaller one whose histogram is subtracted.
+    """
+    node, state = growth.nodes[at], growth.state
+    large_splits = may_split(growth.nodes[large], growth, rules)
+    small_splits = may_split(growth.nodes[small], growth, rules)
+    state[SMALL], state[LARGE], state[SUBTRACTS] = -1, -1, 0
+    if large_splits:
+        state[LARGE], state[SUBTRACTS] = large, np.int64(node["slot"] >= 0)
+        draw_for_node(large, growth, rules, growth.drawn[1])
+        if state[SUBTRACTS]:
+            growth.nodes[large]["slot"] = node["slot"]
+            node["slot"] = -1
+    release_slot(node, growth)
+    if small_splits or state[SUBTRACTS]:
+        state[SMALL] = small
+        draw_for_node(small, growth, rules, growth.drawn[0])
+        growth.nodes[small]["slot"] = take_slot(growth, 0)
+    if large_splits and not state[SUBTRACTS]:
+        growth.nodes[large]["slot"] = take_slot(growth, 1)
+
+
+@inner_kernel
+def build_children(rank, low, high, bins, pairs, growth):
+    """Build the histograms of the two chosen nodes in growth.columns[low : high]."""
+    small, large = growth.state[SMALL], growth.state[LARGE]
+    if small >= 0:
+        build_histogram(small, low, high, bins, pairs, growth, rank)
+    if large >= 0 and growth.state[SUBTRACTS]:
+        own, other = growth.nodes[large]["slot"], growth.nodes[small]["slot"]
+        given = growth.columns, low, high, growth.offsets, bins.layout.length, pairs.shape[1]
+        subtract_columns(*given, growth.cells[own], growth.cells[other])
+    elif large >= 0:
+        build_histogram(large, low, high, bins, pairs, growth, rank)
+
+
+@inner_kernel
+def scan_children(rank, low, high, bins, growth, rules):
+    """Find the best split of each feature of growth.columns[low : high] in the chosen nodes."""
+    layout = bins.layout
+    units = growth.units, growth.g_units, growth.approximate, growth.scale
+    lists = growth.left[rank], growth.scores[rank], growth.numbers[rank], growth.best[rank]
+    scratch = ScanScratch(*units, growth.bins[rank], *lists)
+    for number in range(2):
+        at = growth.state[LARGE] if number else growth.state[SMALL]
+        if at < 0 or not may_split(growth.nodes[at], growth, rules):
+            continue
+        sums, cells = growth.sums[at], growth.cells[growth.nodes[at]["slot"]]
+        score, h_total = score_node(sums, growth.units, rules), total_h(sums, growth.units, rules)
+        stats = NodeStats(sums, score, h_total)
+        scratch.best[0] = 0.0
+        for j in range(low, high):
+            c = growth.columns[j]
+            for k in range(layout.start[c], layout.start[c + 1]):
+                f = layout.features[k]
+                found = growth.found[number, f]
+                found[0] = 0.0
+                if growth.drawn[number, f] and may_use(growth.groups[at], bins.groups[f]):
+                    entry = growth.offsets[c] + layout.first[f]
+                    scan_feature(bins, f, cells, entry, stats, scratch, rules, found)
+
+
+@inner_kernel
+def go_on(bins, pairs, growth, rules):
+    """Store the best splits of the chosen nodes and split leaves until others must be scanned."""
+    state = growth.state
+    for step in range(2):
+        number = 1 - step  # the smaller child last, so that it is split first
+        at = state[LARGE] if number else state[SMALL]
+        if at >= 0:
+            if may_split(growth.nodes[at], growth, rules):
+                keep_best(at, number, bins, growth, rules)
+            else:
+                release_slot(growth.nodes[at], growth)
+    while True:
+        at = pick_leaf(growth, rules)
+        state[NEXT] = at
+        if at < 0:
+            return
+        split_leaf(at, bins, pairs, growth, rules)
+        if state[SMALL] >= 0 or state[LARGE] >= 0:
+            return
+
+
+@kernel
+def grow_vector_tree(team, rank, bins, pairs, growth, rules):
+    """Grow a tree on ``growth.rows``; every thread of the team calls this.
+
+    Parameters
+    ----------
+    team : ThreadTeam
+    rank : rank of the calling thread, 0 … size − 1
+    bins : Bins, without sparse columns
+    pairs : int32 (n_rows, lanes), from `round_derivatives`
+    growth : VectorGrowth; its nodes, sums and rows are written
+    rules : VectorRules
+    """
+    if rank == 0:
+        begin_tree(pairs, growth, rules)
+    if not barrier_wait(team):
+        return
+    low, high = share_of(team, rank, 0, len(growth.columns))
+    while True:
+        build_children(rank, low, high, bins, pairs, growth)
+        scan_children(rank, low, high, bins, growth, rules)
+        barrier_wait(team)
+        if rank == 0:
+            go_on(bins, pairs, growth, rules)
+            if is_interrupted(team.flag):
+                growth.state[NEXT] = -1
+        barrier_wait(team)
+        if growth.state[NEXT] < 0:
+            return

@@ -1,0 +1,52 @@
+"""Leaves of the rows of a tree with vector leaves, and the update of the scores."""
+
+import numpy as np
+
+from algorithms.runtime.jit import kernel
+
+
+@kernel
+def find_nodes(nodes, feature_columns, goes_left, columns, rows, first, last, at):
+    """Write the leaf of each of rows[first : last].
+
+    Parameters
+    ----------
+    nodes : NODE
+    feature_columns : int64 (n_features,), column of each feature
+    columns : uint8 (n_columns, n_rows)
+    rows : uint32; (0,): the rows first … last − 1
+    at : uint32 (n_rows,), written
+    """
+    for i in range(first, last):
+        row = rows[i] if len(rows) else np.uint32(i)
+        node = np.int64(0)
+        while nodes[node]["left"] >= 0:
+            code = columns[feature_columns[nodes[node]["feature"]], row]
+            node = nodes[node]["left"] if goes_left[node, code] else nodes[node]["right"]
+        at[row] = np.uint32(node)
+
+
+@kernel
+def mark_nodes(nodes, rows, at):
+    """Write the leaf of each row that the tree was grown on."""
+    for number in range(len(nodes)):
+        node = nodes[number]
+        if node["left"] < 0:
+            for i in range(np.uint64(node["start"]), np.uint64(node["end"])):
+                at[np.uint64(rows[i])] = np.uint32(number)
+
+
+@kernel
+def add_vectors(values, at, first, last, score):
+    """Add the values of the leaves to the scores of rows first … last − 1.
+
+    Parameters
+    ----------
+    values : float64 (n_outputs, n_nodes)
+    at : uint32 (n_rows,), node of each row
+    score : float64 (n_outputs, n_rows), written
+    """
+    for k in range(len(values)):
+        own, scores = values[k], score[k]
+        for i in range(np.uint64(first), np.uint64(last)):
+            scores[i] += own[np.uint64(at[i])]

@@ -1,0 +1,275 @@
+"""Find the best splits of trees with vector leaves: the gains of all thresholds of a feature.
+
+See `vector_arrays` for the gain.
+"""
+
+import numpy as np
+
+from algorithms.newton.kernels.vector_arrays import LEAST_H
+from algorithms.runtime.jit import inner_kernel, linked_kernel
+from algorithms.runtime.vector_lanes import (
+    WIDTH,
+    add_and_score,
+    add_eight,
+    copy_eight,
+    is_zero,
+    score_eight,
+    sum_squares,
+)
+
+NEARLY = 1.0 - 1e-5  # factor of a score, more than the rounding errors of float32
+TIE = 2.0**-24  # relative difference of gains that counts as a tie: XGBoost compares float32
+
+
+@inner_kernel
+def score_sums(g, h, rules):
+    """Return the score of one output: the gain of its best value."""
+    if h < max(rules.min_child_weight, LEAST_H):
+        return 0.0
+    size = max(abs(g) - rules.reg_alpha, 0.0)
+    if rules.max_delta_step == 0.0:
+        return size * size / (h + rules.reg_lambda)
+    value = min(size / (h + rules.reg_lambda), rules.max_delta_step)
+    return 2.0 * size * value - (h + rules.reg_lambda) * value * value
+
+
+@inner_kernel
+def h_lane(k, rules):
+    """Return the lane of the hessian of output k."""
+    return rules.first_h if rules.shared_h else rules.first_h + k
+
+
+@inner_kernel
+def score_node(sums, units, rules):
+    """Return the score of a node, summed over the outputs."""
+    total = 0.0
+    for k in range(rules.n_outputs):
+        at = h_lane(k, rules)
+        total += score_sums(sums[k] * units[k], sums[at] * units[at], rules)
+    return total
+
+
+@inner_kernel
+def total_h(sums, units, rules):
+    """Return the sum of the hessians of all outputs; H itself if they share it."""
+    total = 0.0
+    for k in range(1 if rules.shared_h else rules.n_outputs):
+        at = rules.first_h + k
+        total += sums[at] * units[at]
+    return total
+
+
+@inner_kernel
+def gather_bins(cells, entry, n_bins, default, sums, lanes, out):
+    """Write the sums of all bins of a bundled feature.
+
+    Parameters
+    ----------
+    cells : int32, the histogram of the node
+    entry : index of the entry of the feature's first bin that has one
+    default : the bin without an entry
+    sums : (lanes,), of the node
+    out : int32 (n_bins × lanes,), written
+    """
+    for lane in range(lanes):
+        rest = sums[lane]
+        for b in range(n_bins):
+            if b != default:
+                own = cells[np.uint64((entry + b - (1 if b > default else 0)) * lanes + lane)]
+                out[np.uint64(b * lanes + lane)] = own
+                rest -= own
+        out[np.uint64(default * lanes + lane)] = rest
+
+
+@inner_kernel
+def score_own(side, totals, units, limits, rules):
+    """Return the score of a threshold if each output has its own H.
+
+    Parameters
+    ----------
+    side, totals : (lanes,), sums of one side and of the node
+    units : float64 (lanes,)
+    limits : minimum H of a side that has a value, λ and α
+    """
+    first_h, total = np.uint64(rules.first_h), 0.0
+    for at in range(np.uint64(0), first_h, np.uint64(WIDTH)):
+        total += score_eight(side, totals, units, at, at + first_h, limits)
+    return total
+
+
+@inner_kernel
+def is_empty(own, at, lanes):
+    """Return whether all sums of a bin are 0."""
+    empty = True
+    for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
+        empty &= is_zero(own, at + lane)
+    return empty
+
+
+@inner_kernel
+def score_shared(side, totals, scratch, limits, rules):
+    """Return the score of a threshold if all outputs have the same H; see `score_own`."""
+    first, other, first_h = 0.0, 0.0, np.uint64(rules.first_h)
+    for at in range(np.uint64(0), np.uint64(len(side)), np.uint64(WIDTH)):
+        one, two = sum_squares(side, totals, scratch.g_units, at, limits)
+        first += one
+        other += two
+    h, other_h = side[first_h], totals[first_h] - side[first_h]
+    unit, (least, reg_lambda, _) = scratch.units[first_h], limits
+    size = h * unit + reg_lambda if h * unit >= least else np.inf
+    other_size = other_h * unit + reg_lambda if other_h * unit >= least else np.inf
+    return first / size + other / other_size
+
+
+@inner_kernel
+def score_bounded(side, totals, scratch, rules):
+    """Return the score of a threshold if the values of the leaves are bounded."""
+    total, units = 0.0, scratch.units
+    for k in range(rules.n_outputs):
+        at = h_lane(k, rules)
+        g, h = side[k] * units[k], side[at] * units[at]
+        other_g, other_h = (totals[k] - side[k]) * units[k], (totals[at] - side[at]) * units[at]
+        total += score_sums(g, h, rules) + score_sums(other_g, other_h, rules)
+    return total
+
+
+@inner_kernel
+def score_threshold(side, totals, scratch, limits, rules):
+    """Return the score of a threshold; the parameters are as in `score_own`."""
+    if rules.max_delta_step > 0.0:
+        return score_bounded(side, totals, scratch, rules)
+    if rules.shared_h:
+        return score_shared(side, totals, scratch, limits, rules)
+    return score_own(side, totals, scratch.units, limits, rules)
+
+
+@inner_kernel
+def is_approximated(rules):
+    """Return whether scores are approximated in float32 first."""
+    return rules.max_delta_step == 0.0 and rules.reg_alpha == 0.0 and not rules.shared_h
+
+
+@inner_kernel
+def add_approximately(left, at, own, entry, totals, constants):
+    """Write the sums of one side of a threshold; return its approximate score.
+
+    Parameters
+    ----------
+    left, at : sums of one side after each threshold, and the position of those to write
+    own, entry : sums of bins, and the position of those to add
+    totals : (lanes,), sums of the node
+    constants : ApproximateScore
+    """
+    first_h, total = np.uint64(len(constants.weight)), np.float32(0.0)
+    for lane in range(np.uint64(0), first_h, np.uint64(WIDTH)):
+        total += add_and_score(left, at + lane, own, entry + lane, totals, lane, constants)
+    return np.float64(total)
+
+
+@inner_kernel
+def score_bins(own, span, missing_left, stats, scratch, rules):
+    """Write the sums of one side and the score after each bin that is not empty; return how many.
+
+    The threshold after an empty bin is that before it. Scores are in float32, and in units of
+    1 / scale, if they are approximated; infinite if that is too large.
+
+    Parameters
+    ----------
+    own : sums of bins
+    span : number of the first bin, and number of thresholds
+    missing_left : 0, or 1: bins are summed from the other end, and the summed side is the right one
+    stats : NodeStats
+    """
+    (entry, last), lanes, left = span, np.uint64(len(stats.sums)), scratch.left
+    limits = max(rules.min_child_weight, LEAST_H), rules.reg_lambda, rules.reg_alpha
+    count = np.uint64(0)
+    for lane in range(lanes):
+        left[0, lane] = 0
+    for step in range(last):
+        number = last - step if missing_left else step
+        at = np.uint64(entry + number) * lanes
+        if is_empty(own, at, lanes):
+            continue
+        scratch.numbers[count] = number
+        place = count * lanes
+        if is_approximated(rules):
+            constants = scratch.approximate
+            score = add_approximately(left, place, own, at, stats.sums, constants)
+        else:
+            for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
+                copy_eight(left, place + lanes + lane, left, place + lane)
+                add_eight(left, place + lanes + lane, own, at + lane)
+            score = score_threshold(left[count + np.uint64(1)], stats.sums, scratch, limits, rules)
+        scratch.scores[count] = np.inf if np.isnan(score) else score
+        count += np.uint64(1)
+    return np.int64(count)
+
+
+@inner_kernel
+def scan_bins(own, span, missing_left, stats, scratch, rules, found):
+    """Keep the best of the thresholds after some bins; parameters are as in `score_bins`.
+
+    Only scores that may be the best one of the node are computed in float64.
+    """
+    limits = max(rules.min_child_weight, LEAST_H), rules.reg_lambda, rules.reg_alpha
+    first, last = 0, score_bins(own, span, missing_left, stats, scratch, rules)
+    while first < last and not has_h(scratch.left[first + 1], stats, scratch, rules):
+        first += 1
+    while first < last and not has_h(scratch.left[last], stats, scratch, rules):
+        last -= 1
+    scale = scratch.scale[0] if is_approximated(rules) else 1.0
+    highest = (scratch.best[0] + stats.score) * scale
+    for n in range(first, last):
+        highest = max(highest, scratch.scores[n])
+    bar = highest * NEARLY if highest < np.inf else -np.inf
+    for n in range(first, last):
+        if scratch.scores[n] < bar:
+            continue
+        side = scratch.left[n + 1]
+        better = score_threshold(side, stats.sums, scratch, limits, rules) - stats.score
+        if better > found[0] + TIE * found[0] and has_h(side, stats, scratch, rules):
+            number = scratch.numbers[n]
+            found[0], found[1] = better, number - 1 if missing_left else number
+            found[2] = missing_left
+    scratch.best[0] = max(scratch.best[0], found[0])
+
+
+@inner_kernel
+def has_h(side, stats, scratch, rules):
+    """Return whether both sides of a threshold have hessians."""
+    h_side = total_h(side, scratch.units, rules)
+    return h_side > LEAST_H and stats.h_total - h_side > LEAST_H
+
+
+@linked_kernel
+def scan_feature(bins, f, cells, entry, stats, scratch, rules, found):
+    """Write the best split of a feature: gain, bin and missing_left; a gain of 0 means none.
+
+    It may be 0, too, if another feature of the node has a better split. Thresholds are tried in
+    ascending order with missing values on the right side, then in descending order with missing
+    values on the left side, as in XGBoost. One side is summed bin by bin; the other one is the rest
+    of the node.
+
+    Parameters
+    ----------
+    cells : int32, the histogram of the node
+    entry : its first entry of the feature
+    stats : NodeStats
+    scratch : ScanScratch of the thread
+    found : float64 (3,), written
+    """
+    found[0], found[1], found[2] = 0.0, 0.0, 0.0
+    sums, lanes, own = stats.sums, len(stats.sums), cells
+    missing_bin, default, n_bins = bins.missing[f], bins.layout.default[f], bins.count[f]
+    n_numeric = n_bins - (1 if missing_bin >= 0 else 0)
+    if default >= 0:
+        gather_bins(cells, entry, n_bins, default, sums, lanes, scratch.bins)
+        entry, own = 0, scratch.bins
+    has_missing = False
+    if missing_bin >= 0:
+        for lane in range(lanes):
+            has_missing |= own[np.uint64((entry + missing_bin) * lanes + lane)] != 0
+    span = entry, n_numeric if has_missing else n_numeric - 1
+    scan_bins(own, span, 0, stats, scratch, rules, found)
+    if has_missing:
+        scan_bins(own, (entry, n_numeric - 1), 1, stats, scratch, rules, found)

@@ -230,15 +230,74 @@ class HistGradientBoostingClassifier(ClassifierMixin, BaseHistGradientBoosting):
 class HistGradientBoostingRegressor(RegressorMixin, BaseHistGradientBoosting):
     """Histogram gradient boosting regressor with scikit-learn's parameter names and defaults.
 
-    The other parameters and the attributes are as in `HistGradientBoostingClassifier`, without
-    those of classes.
-
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile"}
         The loss, "squared_error" by default. "gamma" needs y > 0 and "poisson" y >= 0.
     quantile : float, default=None
         The quantile of loss="quantile", between 0 and 1.
+    learning_rate : float, default=0.1
+        Shrinkage of each tree's leaf values.
+    max_iter : int, default=100
+        Maximum number of rounds.
+    max_leaf_nodes : int or None, default=31
+        Maximum number of leaves of a tree. None means no limit.
+    max_depth : int or None, default=None
+        Maximum number of splits between the root and a leaf. None means no limit.
+    min_samples_leaf : int, default=20
+        Minimum number of rows of a leaf. Without ``parity`` the number is estimated from Σh.
+    l2_regularization : float, default=0.0
+        L2 regularisation of leaf values.
+    max_features : float, default=1.0
+        Fraction of the features that each tree may use. scikit-learn draws them for each node.
+    max_bins : int, default=255
+        Maximum number of bins of a feature, without that of missing values.
+    categorical_features : array-like of bool, int or str, "from_dtype" or None
+        Categorical columns: a mask, numbers or names. "from_dtype" (the default) selects the
+        columns of a frame that have a categorical dtype.
+    monotonic_cst : array-like of {-1, 0, 1} or dict, default=None
+        Direction of each feature's effect, by position or by name.
+    interaction_cst : {"pairwise", "no_interactions"} or list of groups, default=None
+        Groups of features that may occur together on the path to a leaf. Features in no group form
+        a group of their own.
+    warm_start : bool, default=False
+        Whether `fit` adds rounds to those of the previous call.
+    early_stopping : "auto" or bool, default="auto"
+        Whether training stops early. "auto" means with more than 10 000 rows.
+    scoring : str, callable or None, default="loss"
+        Score for early stopping. None is the score of the estimator.
+    validation_fraction : int, float or None, default=0.1
+        Number or fraction of rows for validation. None scores the training rows.
+    n_iter_no_change : int, default=10
+        Number of rounds without improvement after which training stops.
+    tol : float, default=1e-7
+        An improvement counts only if it is larger than this.
+    verbose : int, default=0
+        Whether `fit` prints a summary.
+    random_state : int, RandomState or None, default=None
+        Seed of validation rows, of the sample of rows for bins, and of gradient rounding.
+    parity : {"scikit-learn"}, default=None
+        "scikit-learn" gives scikit-learn's trees, bit for bit. This mode uses one thread and has
+        no constraints and no ``max_features``.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of rounds.
+    n_trees_per_iteration_ : int
+        Number of trees of a round.
+    do_early_stopping_ : bool
+        Whether early stopping was used.
+    train_score_, validation_score_ : ndarray
+        Scores before the first round and after each round. Empty without early stopping.
+    is_categorical_ : ndarray of bool or None
+        Whether each feature is categorical; None if no feature is.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X has names.
+    ensemble_ : harness.TreeEnsemble
+        The fitted trees. Categories are numbered in ascending order.
     """
 
     _parameter_constraints: ClassVar = {

@@ -219,7 +219,7 @@ def read_lightgbm_values(params):
             setattr(params, name, bool(value))
     read_constraints(params)
     if isinstance(params.feature_contri, str):
-        params.feature_contri = [float(one) for one in params.feature_contri.split(",") if one]
+        params.feature_contri = [one for one in params.feature_contri.split(",") if one]
     check_values(params)
     stop = params.early_stopping_round
     if isinstance(stop, Integral) and stop <= 0:

@@ -143,6 +143,7 @@ class Booster:
         new = make_rules(p, signs, self.target.objective)
         for grower in self.growers:
             grower.rules = new._replace(num_leaves=grower.rules.num_leaves)
+            grower.growth.leaf_weight[:] = grower.growth.weight
 
     def boost(self):
         """Add a round of trees; return them."""

@@ -144,7 +144,7 @@ class CrossFitTrainer:
                 number += 1
                 loss = self.loss(scores, held_out)
                 if loss < best_loss or number == 1:
-                    best_loss, best_round, best_scores = loss, number, scores
+                    best_loss, best_round, best_scores = loss, number, scores.copy()
             last = min(best_round + self.rule.patience, self.rule.max_rounds)
             if batches is None and can_batch(booster):
                 batches = RoundBatches(booster, booster.rows, held_out.astype(np.uint32))
@@ -154,7 +154,7 @@ class CrossFitTrainer:
 
     @staticmethod
     def _add_rounds(booster, batches, most, held_out):
-        """Add one round, or a batch of at most so many; return the held-out scores of each."""
+        """Add one round, or up to ``most`` in a batch; return the held-out scores after each."""
         if batches is None:
             booster.boost()
             return [booster.score[:, held_out]]

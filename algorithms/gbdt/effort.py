@@ -12,9 +12,9 @@ UNIT_SECONDS = 0.02  # of the cost model: start, of one score
 UNIT_SECONDS_OF_VALUE = 4.5e-7  # and for each value of the table
 LEAST_EFFORT, MOST_EFFORT = 0.25, 1000.0
 LEAVES = 16.0  # of a tree, at 1 000 rows
-LEAVES_OF_CLASSES = 8.0  # with three classes or more, but not many
+LEAVES_OF_CLASSES = 8.0  # with three to ten classes
 MANY_CLASSES = 11
-MOST_ONE_HOT = 16  # bins
+MAX_CAT_TO_ONEHOT = 16  # bins
 ROWS_FOR_PAIRS = 1000, 200_000  # numbers of rows between which pairs of features are tried
 
 
@@ -75,7 +75,7 @@ def make_plan(effort, n_rows, n_scores=1):
         min_child_samples=max(2, min(20, n_rows // 200)),
         reg_lambda=0.01,
         path_smooth=1.0,
-        max_cat_to_onehot=MOST_ONE_HOT,
+        max_cat_to_onehot=MAX_CAT_TO_ONEHOT,
         extra_trees=True,
         try_pairs=effort >= 2.0 and n_scores == 1 and has_rows,
     )

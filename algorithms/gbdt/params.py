@@ -118,7 +118,7 @@ def check_forest(params):
     if not bags and params.data_sample_strategy != "goss":
         raise ValueError(
             "boosting_type='rf' needs bagging (subsample_freq above 0 and subsample below 1) or "
-            "colsample_bytree below 1: else all trees are the same"
+            "colsample_bytree or feature_fraction_bynode below 1: else all trees are the same"
         )
 
 
@@ -228,9 +228,12 @@ def read_feature_contri(given, n_features):
     ValueError
         If their number is wrong, or one is not finite.
     """
-    if given is None or len(given) == 0:
+    if given is None or np.size(given) == 0:
         return np.ones(n_features)
-    weight = np.asarray(given, np.float64)
+    try:
+        weight = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        weight = np.empty(0)
     if weight.shape != (n_features,) or not np.isfinite(weight).all():
         raise ValueError(
             f"feature_contri must have a finite number for each of the {n_features} columns of X, "

@@ -133,7 +133,8 @@ class RoundBatches:
         """Return the maximum number of rounds in a batch, which limits the size of its arrays."""
         n_nodes = len(self.grower.growth.nodes) * len(self.booster.score)
         per_node = NODE.itemsize + (MAX_BINS if len(self.grower.bins.sizes) else 0)
-        return max(1, min(MOST_ROUNDS, MOST_BYTES // (n_nodes * per_node)))
+        of_held_out = 8 * len(self.held_out) * len(self.booster.score)
+        return max(1, min(MOST_ROUNDS, MOST_BYTES // (n_nodes * per_node + of_held_out)))
 
     def _rounds(self, n_rounds):
         """Return the `Rounds` of the next batch, with the work arrays of the first thread."""

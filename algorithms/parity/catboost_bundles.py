@@ -1,4 +1,4 @@
-"""Exclusive feature bundles: columns that CatBoost merges because no row needs two of them.
+"""Exclusive feature bundles: sparse columns that CatBoost merges into one.
 
 Bin 0 is the default of a column. Two columns exclude each other if no row has other bins than 0 in
 both. The bins of a bundle are those of its columns one after the other, without their defaults;
@@ -11,9 +11,9 @@ import numpy as np
 
 from algorithms.parity.catboost_generator import RandomNumbers
 
-MOST_BINS = 1 << 10  # bins of a bundle
-MOST_TRIED = 100  # bundles that are tried for a column
-LEAST_BITS = 4  # columns with two bins that make a bundle worthwhile
+MAX_BINS = 1 << 10  # bins of a bundle
+MAX_TRIED = 100  # bundles that are tried for a column
+MIN_BINARY = 4  # columns with two bins that make a bundle worthwhile
 RANGE = 1 << 64  # of random numbers
 
 
@@ -31,7 +31,7 @@ def find_bundles(columns):
         bundling = _Bundling(columns, rows)
         for position in order:
             bundling.add(position)
-        found.append(bundling.worthwhile())
+        found.append(bundling.kept_bundles())
     saved = [sum(map(len, bundles)) - len(bundles) for bundles in found]
     return found[1] if saved[1] > saved[0] else found[0]
 
@@ -52,23 +52,23 @@ class _Bundling:
         self.n_bins, self.counts = np.zeros((2, len(columns)), np.int64)  # of each bundle
         self.bundle_of = {}  # by column of X
 
-    def worthwhile(self):
+    def kept_bundles(self):
         """Return the bundles that are kept, lists of positions."""
         widths = zip(self.positions, self.n_bins.tolist(), strict=False)
-        return [own for own, bins in widths if len(own) >= LEAST_BITS or bins > len(own) > 1]
+        return [own for own, bins in widths if len(own) >= MIN_BINARY or bins > len(own) > 1]
 
     def add(self, position):
-        """Put a column into a bundle: that of a neighbor, another one, or a new one.
+        """Put a column into a bundle: that of a neighbour, another one, or a new one.
 
-        As in CatBoost, a column is left out if both neighbors are in one bundle that cannot take
+        As in CatBoost, a column is left out if both neighbours are in one bundle that cannot take
         it.
         """
         feature, _, n_bins = self.columns[position]
-        if n_bins - 1 >= MOST_BINS:
+        if n_bins - 1 >= MAX_BINS:
             return
         tried = []
-        for neighbor in (feature - 1, feature + 1):
-            bundle = self.bundle_of.get(neighbor)
+        for neighbour in (feature - 1, feature + 1):
+            bundle = self.bundle_of.get(neighbour)
             if bundle is None:
                 continue
             if bundle in tried or (
@@ -77,7 +77,7 @@ class _Bundling:
                 return
             tried.append(bundle)
         others = [one for one in np.flatnonzero(self._have_space(position)) if one not in tried]
-        for bundle in self._draw(others, MOST_TRIED - len(tried)):
+        for bundle in self._draw(others, MAX_TRIED - len(tried)):
             if self._put(position, bundle):
                 return
         self.positions.append([])
@@ -103,11 +103,11 @@ class _Bundling:
     def _have_space(self, position):
         """Return which bundles have enough bins and rows for a column, bool (n_bundles,)."""
         count = len(self.positions)
-        has_bins = self.n_bins[:count] + self.columns[position][2] - 1 < MOST_BINS
+        has_bins = self.n_bins[:count] + self.columns[position][2] - 1 < MAX_BINS
         return has_bins & (self.counts[:count] + len(self.rows[position]) <= self.n_rows)
 
     def _put(self, position, bundle):
-        """Put a column into a bundle if no row needs both; return whether it was put."""
+        """Add a column to a bundle if they exclude each other; return whether it was added."""
         rows = self.rows[position]
         if self.is_taken[bundle][rows].any():
             return False

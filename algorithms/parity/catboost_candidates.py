@@ -74,22 +74,22 @@ class StaticCandidates:
         one_hot = [s for s in free if s.kind == ONE_HOT and s.n_bins > 2]
         bits = sorted((s for s in free if s.n_bins == 2), key=lambda one: one.kind != FLOATS)
         packs = [bits[i : i + PACK_SIZE] for i in range(0, len(bits), PACK_SIZE)]
-        self.members = [*([s] for s in (*floats, *one_hot)), *bundles, *packs]
+        self.source_columns = [*([s] for s in (*floats, *one_hot)), *bundles, *packs]
         sizes = (FLOATS, floats), (ONE_HOT, one_hot), (BUNDLE, bundles), (PACK, packs)
         kinds = np.array([kind for kind, own in sizes for _ in own], np.int8)
         self.arrays = self._make_arrays(kinds, n_rows)
         self.widths = np.array(
-            [width_of(*one) for one in zip(kinds, self.members, strict=True)], np.int64
+            [width_of(*one) for one in zip(kinds, self.source_columns, strict=True)], np.int64
         )
         self.rows = np.ascontiguousarray(self.arrays.columns.T)
         self._list_drawn()
 
     def __len__(self):
-        return len(self.members)
+        return len(self.source_columns)
 
     def _make_arrays(self, kinds, n_rows):
         """Return the `Candidates`."""
-        pairs = list(zip(kinds, self.members, strict=True))
+        pairs = list(zip(kinds, self.source_columns, strict=True))
         columns = [column_of(kind, own) for kind, own in pairs]
         dtype = np.result_type(np.uint8, *(own.dtype for own in columns))
         columns = np.array(columns, dtype).reshape(-1, n_rows)
@@ -108,7 +108,7 @@ class StaticCandidates:
     def _list_drawn(self):
         """List the candidate, the bit and the part of each column that `rsm` may leave out."""
         drawn, part = [], 0
-        for number, own in enumerate(self.members):
+        for number, own in enumerate(self.source_columns):
             is_bundle = self.arrays.kinds[number] == BUNDLE
             for place, one in enumerate(own):
                 bit = 1 << place if self.arrays.kinds[number] == PACK else 1
@@ -133,47 +133,47 @@ class StaticCandidates:
 
     def split_of(self, candidate, split):
         """Return the `SourceColumn` of a split, and its bin or level."""
-        members, kind = self.members[candidate], self.arrays.kinds[candidate]
+        source_columns, kind = self.source_columns[candidate], self.arrays.kinds[candidate]
         if kind == PACK:
-            source = members[split]
+            source = source_columns[split]
             return source, 0 if source.kind == FLOATS else 1
-        for source in members:
+        for source in source_columns:
             if kind != BUNDLE or split < source.n_splits:
                 return source, split
             split -= source.n_splits
         raise IndexError(f"candidate {candidate} has no split {split}")
 
 
-def split_count(kind, members):
+def split_count(kind, source_columns):
     """Return the number of splits of a candidate."""
     if kind == PACK:
-        return len(members)
-    return sum(one.n_splits for one in members)
+        return len(source_columns)
+    return sum(one.n_splits for one in source_columns)
 
 
-def mask_of(kind, members):
+def mask_of(kind, source_columns):
     """Return the usable bits of a pack; of another candidate 1, or 0 if it has no splits."""
-    bits = [1 << place for place, one in enumerate(members) if one.kind != UNUSED]
+    bits = [1 << place for place, one in enumerate(source_columns) if one.kind != UNUSED]
     return sum(bits) if kind == PACK else int(bool(bits))
 
 
-def width_of(kind, members):
+def width_of(kind, source_columns):
     """Return the number of bins of a candidate."""
     if kind == PACK:
-        return 1 << len(members)
-    return sum(one.n_bins - 1 for one in members) + 1
+        return 1 << len(source_columns)
+    return sum(one.n_bins - 1 for one in source_columns) + 1
 
 
-def column_of(kind, members):
+def column_of(kind, source_columns):
     """Return the bins of a candidate, uint8 or uint16 (n_rows,)."""
-    bins = [one.bins for one in members]
+    bins = [one.bins for one in source_columns]
     if kind == PACK:
         return pack_bits(np.array(bins, np.uint8))
     if kind != BUNDLE:
         return bins[0].astype(np.uint8)
-    width = width_of(kind, members)
+    width = width_of(kind, source_columns)
     column, begin = np.full(len(bins[0]), width - 1), 0
-    for one in members:
+    for one in source_columns:
         rows = np.flatnonzero(one.bins)
         column[rows] = begin + one.bins[rows].astype(np.int64) - 1
         begin += one.n_bins - 1

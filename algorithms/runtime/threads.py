@@ -33,7 +33,7 @@ from algorithms.runtime.thread_team import (
     spin_until,
 )
 
-LOOKS = 500  # spins of a waiting thread before it sleeps: about 100 microseconds
+MAX_SPINS = 500  # spins of a waiting thread before it sleeps: about 100 microseconds
 
 
 def count_threads(n_jobs: int | None, n_rows: int | None = None) -> int:
@@ -236,7 +236,7 @@ class Workers:
     def _first(self, count: int) -> list[Helper]:
         """Return the first ``count`` helpers; start missing ones."""
         while len(self._helpers) < count:
-            self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
+            self._helpers.append(Helper(MAX_SPINS if self.threads <= count_processors() else 0))
         return self._helpers[:count]
 
     def _run(self, task: Callable, calls: list[tuple], team: ThreadTeam | None = None) -> None:

@@ -44,7 +44,7 @@ class LeafEstimator:
     workers : Workers
     """
 
-    has_kernel = True  # whether `estimate_leaves` does all steps of a small table
+    has_single_kernel = True  # whether `estimate_leaves` does all steps of a small table
 
     def __init__(self, params, objective, y, weight, workers):
         self.params, self.objective, self.workers = params, objective, workers
@@ -54,7 +54,7 @@ class LeafEstimator:
         size = -(-len(y) // BLOCKS) if len(y) >= FEW_ROWS else len(y)
         is_softmax = objective.kind == kinds.SOFTMAX
         self.block = CLASS_BLOCK if is_softmax else size
-        self.has_one_call = self.has_kernel and not is_softmax and len(y) < FEW_ROWS
+        self.uses_single_kernel = self.has_single_kernel and not is_softmax and len(y) < FEW_ROWS
 
     def estimate(self, score, grown):
         """Return the leaf values before the learning rate, (n_leaves, n_scores), and Σw.
@@ -70,7 +70,7 @@ class LeafEstimator:
         if iterations > 1:
             score = score.copy()
         watches = iterations > 1 and self.params.leaf_estimation_backtracking != "No"
-        if self.has_one_call:
+        if self.uses_single_kernel:
             return self._estimate_alone(score[0], grown, watches)
         loss = self.loss(score) if watches else 0.0
         total = np.zeros((grown.n_leaves, len(score)))

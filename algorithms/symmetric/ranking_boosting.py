@@ -25,7 +25,7 @@ class PairLeafEstimator(LeafEstimator):
     others : those of `LeafEstimator`
     """
 
-    has_kernel = False
+    has_single_kernel = False
 
     def __init__(self, derivatives, seed, *others):
         super().__init__(*others)

@@ -204,4 +204,6 @@ def _ratio(outcome: Outcome, test_rows: int) -> float:
 
 
 def _splits_of_a_repeat(split: Split) -> int:
-    return {"kfold": split.folds, "holdout": 1, "draw": 1}.get(split.scheme, 0)
+    return {"kfold": split.folds, "openml": split.folds, "holdout": 1, "draw": 1}.get(
+        split.scheme, 0
+    )

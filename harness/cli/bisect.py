@@ -72,7 +72,7 @@ def command(**given: Any) -> int:
         print_json(_document(result))
     else:
         _print(result)
-    say(sentence(request, result))
+    say(format_result(request, result))
     if len(result.candidates) == 1:
         return 0
     return 4 if result.measured[-1].is_slower is False else 6
@@ -86,7 +86,7 @@ def _request(given: dict[str, Any], registry: Any) -> BisectRequest:
     algorithm, dataset = given["algorithm"], given["dataset"]
     good, bad = given["good"], given["bad"] or "HEAD"
     if good is None:
-        algorithm, dataset, good, bad = _step(given, registry)
+        algorithm, dataset, good, bad = _find_slowdown(given, registry)
     if not algorithm or not dataset:
         raise ConfigError("name the algorithm and the dataset: harness bisect GOOD -a NAME -d NAME")
     experiment = given["experiment"]
@@ -96,7 +96,7 @@ def _request(given: dict[str, Any], registry: Any) -> BisectRequest:
         algorithm,
         dataset,
         phase=given["phase"],
-        least=parse_share(given["slower"]),
+        min_slowdown=parse_share(given["slower"]),
         experiment=load_experiment(str(experiment)) if experiment else None,
         plugin_files=whole_paths(given["plugins"]),
         results=given["results"],
@@ -104,7 +104,7 @@ def _request(given: dict[str, Any], registry: Any) -> BisectRequest:
     )
 
 
-def _step(given: dict[str, Any], registry: Any) -> tuple[str, str, str, str]:
+def _find_slowdown(given: dict[str, Any], registry: Any) -> tuple[str, str, str, str]:
     """Return algorithm, dataset and both commits of the last upward step in the history."""
     from harness.history.commits import last_slowdown, read_history
 
@@ -124,7 +124,7 @@ def _step(given: dict[str, Any], registry: Any) -> tuple[str, str, str, str]:
     return series.algorithm, series.dataset, good, bad
 
 
-def sentence(request: BisectRequest, result: Bisection) -> str:
+def format_result(request: BisectRequest, result: Bisection) -> str:
     """Return the result in one sentence."""
     from harness.gate.bisect import sentence_of
 
@@ -138,7 +138,7 @@ def sentence(request: BisectRequest, result: Bisection) -> str:
     first = result.candidates[-1]
     text = f"{first.id[:8]} ({first.subject})"
     if len(result.candidates) == 1:
-        merge = "; it merges a branch, whose commits can be searched likewise"
+        merge = "; it merges a branch: bisect that branch to find the commit in it"
         return f"{text} made {what} slower{merge if first.is_merge else ''}"
     names = ", ".join(commit.id[:8] for commit in result.candidates)
     return f"one of {len(result.candidates)} commits made {what} slower: {names}"

@@ -182,7 +182,7 @@ class Gate(Strict):
         if self.kind == "parity_level":
             levels = sorted(filter(None, PARITY_LEVELS))
             if self.limit not in levels:
-                raise ValueError(f"limit of {self.kind} is one of {', '.join(levels)}")
+                raise ValueError(f"limit of {self.kind} must be one of {', '.join(levels)}")
             if self.pooled:
                 raise ValueError("a parity level is per dataset: pooled = true has no meaning here")
         elif isinstance(self.limit, str) or (self.limit is not None and not self.limit > 0):

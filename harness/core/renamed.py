@@ -41,7 +41,7 @@ def _with_old_arguments(
             new = new_names[old]
             _warn(old, new)
             if new in kwargs:
-                raise TypeError(f"give {new!r} only, not its old name {old!r} too")
+                raise TypeError(f"got both {new!r} and its old name {old!r}; use {new!r}")
             kwargs[new] = kwargs.pop(old)
         return function(*args, **kwargs)
 

@@ -7,6 +7,7 @@ order of OpenML's data file), ``repeat``, ``fold`` and, for learning curves, ``s
 from __future__ import annotations
 
 import warnings
+import zlib
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -140,7 +141,7 @@ def _parsed(path: str, digest: str) -> TaskSplits:
     part = grouped.ngroup().to_numpy("int64")
     keys = tuple((int(r), int(f), int(s)) for r, f, s in grouped.size().index)
     known = TaskSplits(digest, keys, numbers["rowid"].to_numpy(), part, is_test)
-    _check_repeated(path, known)
+    _check_parts(path, known)
     return known
 
 
@@ -153,7 +154,7 @@ def _frame(path: str) -> pd.DataFrame:
         if missing := [name for name in NEEDED if name not in names]:
             raise DataError(
                 f"{path} has no column {', '.join(missing)}: the splits of an OpenML task have the "
-                "columns type, rowid, repeat and fold, and of a learning curve sample"
+                "columns type, rowid, repeat and fold, and for a learning curve also sample"
             )
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a line with too many values
         try:
@@ -165,7 +166,7 @@ def _frame(path: str) -> pd.DataFrame:
                 comment="%",
                 skipinitialspace=True,
             )
-        except (ValueError, pd.errors.ParserWarning) as error:
+        except (ValueError, OSError, EOFError, zlib.error, pd.errors.ParserWarning) as error:
             raise DataError(f"{path} is not an ARFF file of splits: {error}") from None
     if frame.empty:
         raise DataError(f"{path} has no line below @data")
@@ -204,14 +205,30 @@ def _bad_value(
     return DataError(f"{path}: {name} is {value} in row {first + 1:,} below @data, not {valid}")
 
 
-def _check_repeated(path: str, known: TaskSplits) -> None:
-    """Raise DataError if a row occurs twice in one split."""
+def _check_sides(path: str, known: TaskSplits) -> None:
+    """Raise DataError if a split has no training or no test rows."""
+    import numpy as np
+
+    parts = known.part, known.part[known.is_test]
+    n_rows, n_test = (np.bincount(part, minlength=len(known.keys)) for part in parts)
+    for (repeat, fold, sample), total, test in zip(known.keys, n_rows, n_test, strict=True):
+        if test in (0, total):
+            side = "test" if test == 0 else "training"
+            raise DataError(
+                f"{path}: repeat {repeat}, fold {fold}, sample {sample} has no {side} rows; "
+                "correct the file or leave it out of splits.files"
+            )
+
+
+def _check_parts(path: str, known: TaskSplits) -> None:
+    """Raise DataError if a row occurs twice in one split, or a split has no rows on one side."""
     import numpy as np
 
     order = np.lexsort((known.row, known.part))
     row, part = known.row[order], known.part[order]
     twice = np.flatnonzero((row[1:] == row[:-1]) & (part[1:] == part[:-1]))
     if not len(twice):
+        _check_sides(path, known)
         return
     is_test = known.is_test[order]
     mixed = twice[is_test[twice] != is_test[twice + 1]]
@@ -221,5 +238,5 @@ def _check_repeated(path: str, known: TaskSplits) -> None:
     how = "both in training and in test" if len(mixed) else f"twice in {side}"
     raise DataError(
         f"{path}: row {row[at]:,} is {how} of repeat {repeat}, fold {fold}, sample {sample}; "
-        "such splits are not run"
+        "correct the file or leave it out of splits.files"
     )

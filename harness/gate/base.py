@@ -28,7 +28,7 @@ try:
 except ImportError:  # revisions in which `harness.plugins` was one module
     from harness.plugins import load_registry
 registry = load_registry(sys.argv[1:])
-def parity_levels(algorithm):  # `rungs` was their name
+def parity_levels(algorithm):  # formerly `rungs`
     old = "parity_levels" not in vars(algorithm)
     return dict(algorithm.rungs if old else algorithm.parity_levels)
 found = {{

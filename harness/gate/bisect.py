@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from filelock import Timeout
+
 from harness.analysis.gates import decide_ratio
 from harness.analysis.interim_analysis import INTERIM_LAUNCHES
 from harness.analysis.run_view import Interval
 from harness.analysis.speed import speeds_of
 from harness.config.experiment import Choice, Experiment, parse_experiment
-from harness.core import ids
 from harness.core.errors import ConfigError
 from harness.core.machine import fingerprint
 from harness.core.model import JSON, Duel, DuelOutcome, Status, StopRule
@@ -42,12 +43,13 @@ from harness.planning.duels import make_duel
 from harness.planning.plan import Plan, make_plan
 from harness.plugins.registry import Registry
 from harness.runs.execute import Execution, Options
-from harness.runs.run import surroundings
+from harness.runs.run import config_hash, surroundings
 from harness.store import Store
 
 Phase = Literal["train", "native", "fit", "predict"]
 STATES = {True: "slower", False: "not slower", None: "not decided"}
-LEAST = 0.05  # smallest increase of the time that is searched for, as a share
+PATIENCE = 600.0  # seconds; a gate that uses a commit may wait for the store of this run
+MIN_SLOWDOWN = 0.05  # smallest increase of the time that is searched for, as a share
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class BisectRequest:
     algorithm: str
     dataset: str
     phase: Phase = "train"
-    least: float = LEAST
+    min_slowdown: float = MIN_SLOWDOWN
     folder: Path = field(default_factory=Path.cwd)
     experiment: Experiment | None = None  # its params, capacity, splits and duels
     plugin_files: tuple[str, ...] = ()
@@ -114,9 +116,9 @@ def bisect(request: BisectRequest, registry: Registry, progress: Progress) -> Bi
     good, bad = (find_revision(folder, named) for named in (request.good, request.bad))
     commits = commits_between(good, bad)
     experiment, head = plan_head(request, registry)
-    with _measuring(request, registry, progress, good, (experiment, head)) as measuring:
+    with _commit_timer(request, registry, progress, good, (experiment, head)) as timer:
         last = len(commits) - 1
-        newest = measuring.measure(commits[last], 1 / (1 + request.least))
+        newest = timer.measure(commits[last], 1 / (1 + request.min_slowdown))
         known, remaining = {last: newest}, Remaining(last, last)
         if newest.is_slower and newest.times:
             limit = round(1 / math.sqrt(newest.times.value), 4)
@@ -124,13 +126,13 @@ def bisect(request: BisectRequest, registry: Registry, progress: Progress) -> Bi
             def is_slower(index: int, remaining: Remaining) -> bool | None:
                 left = remaining.changed - remaining.good
                 progress.message(f"{left} commits remain; about {remaining.steps} more duels")
-                known[index] = measuring.measure(commits[index], limit)
+                known[index] = timer.measure(commits[index], limit)
                 return known[index].is_slower
 
             remaining = find_first_changed(len(commits), is_slower)
         candidates = tuple(commits[remaining.good + 1 : remaining.changed + 1])
         measured = tuple(known[index] for index in sorted(known))
-        return Bisection(good, measured, candidates, measuring.execution.run_id)
+        return Bisection(good, measured, candidates, timer.execution.run_id)
 
 
 def plan_head(request: BisectRequest, registry: Registry) -> tuple[Experiment, Duel]:
@@ -157,18 +159,18 @@ def plan_head(request: BisectRequest, registry: Registry) -> tuple[Experiment, D
     )
     plan = make_plan(experiment, registry, surroundings(), (), request.plugin_files)
     if len(plan.duels) != 1:
-        raise ConfigError(f"{name} cannot be timed on {request.dataset}: name one of each")
+        raise ConfigError(f"{name} cannot be timed on {request.dataset}: name exactly one of each")
     return experiment, plan.duels[0]
 
 
 @contextmanager
-def _measuring(
+def _commit_timer(
     request: BisectRequest,
     registry: Registry,
     progress: Progress,
     good: Revision,
     planned: tuple[Experiment, Duel],
-) -> Iterator[_Measuring]:
+) -> Iterator[_CommitTimer]:
     """Check out the good commit and open a run for all duels."""
     experiment, head = planned
     config: JSON = {
@@ -183,11 +185,11 @@ def _measuring(
     ):
         capacity = set_by(experiment, registry)
         sides = _sides(request, registry, progress, (good, tree), capacity)
-        digest = ids.digest(config["experiment"])
+        digest = config_hash(config)
         with store.recorded(experiment.name, config, digest, fingerprint()) as run_id:
             options = Options(fresh=request.fresh)
             execution = Execution(store, run_id, registry, progress, options)
-            yield _Measuring(request, sides, head, experiment.duels.launches, execution)
+            yield _CommitTimer(request, sides, head, experiment.duels.launches, execution)
 
 
 def _sides(
@@ -215,7 +217,7 @@ def _sides(
 
 
 @dataclass(frozen=True)
-class _Measuring:
+class _CommitTimer:
     """Measurement of commits against the good one."""
 
     request: BisectRequest
@@ -231,13 +233,15 @@ class _Measuring:
         revision = Revision(self.good.repository, commit.id, commit.id[:8])
         progress.message(f"{revision.short} {commit.subject}")
         try:
-            with checked_out(revision, progress.message) as tree:
+            with checked_out(revision, progress.message, PATIENCE) as tree:
                 checkout, capacity = (revision, tree), self.good.capacity
                 sides = _sides(self.request, execution.registry, progress, checkout, capacity)
                 duel = self._duel(sides, limit)
                 execution.carry_out(Plan(duels=(duel,)))
         except BaseError as error:
             measured = Measured(commit, None, reason=str(error))
+        except Timeout:
+            measured = Measured(commit, None, reason="another gate uses this commit")
         else:
             outcome = next(o for o, _ in execution.store.duels(execution.run_id) if o.duel == duel)
             measured = judge(commit, outcome, self.request.phase, limit)
@@ -245,8 +249,8 @@ class _Measuring:
         return measured
 
     def _duel(self, sides: Sides, limit: float) -> Duel:
-        looks = [n for n in INTERIM_LAUNCHES if n <= max(self.most_launches, INTERIM_LAUNCHES[0])]
-        rule = StopRule(tuple(looks), self.request.phase, claim=limit)
+        counts = [n for n in INTERIM_LAUNCHES if n <= max(self.most_launches, INTERIM_LAUNCHES[0])]
+        rule = StopRule(tuple(counts), self.request.phase, claim=limit)
         head = self.head
         a, b = sides.job(head.a), self.good.job(head.a)
         return make_duel(a, b, head.launches, head.blocks, rule, PHASES)

@@ -1,4 +1,4 @@
-"""Binary search for the first commit with a changed level; commits may be impossible to judge."""
+"""Binary search for the first changed commit; the result of a commit may be undecided."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Remaining:
 def find_first_changed(
     n_commits: int, is_changed: Callable[[int, Remaining], bool | None]
 ) -> Remaining:
-    """Return the commits that remain when every one between them was tried.
+    """Find the first changed commit; return several if undecided ones may be the first.
 
     Parameters
     ----------
     n_commits
         Number of commits after the good one, the oldest first; the last one is changed.
     is_changed
-        Function from the index of a commit, and what remains before it is measured, to True, False,
-        or None if it cannot be decided. Each commit is tried at most once, the one nearest to the
+        Function of a commit's index and the `Remaining` commits before the measurement; returns
+        True, False, or None if undecided. Each commit is tried at most once, the one nearest to the
         middle first.
     """
     remaining, undecided = Remaining(-1, n_commits - 1), set[int]()

@@ -26,6 +26,7 @@ OF_A_HOOK = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
 )
 WAIT = "another gate uses the same base; waiting for it"
+FOREVER = -1.0  # seconds, of `FileLock`
 
 
 @dataclass(frozen=True)
@@ -120,11 +121,11 @@ def commits_between(good: Revision, bad: Revision) -> list[Commit]:
     ConfigError
         If ``bad`` does not come after ``good`` on that line.
     """
-    form = "--first-parent", "--no-show-signature", "--format=%H%x09%P%x09%s"
+    form = "--first-parent", "--no-show-signature", "--format=%H%x09%P%x09%s%x00"
     lines, _ = _git(good.repository, "log", *form, f"{good.commit}..{bad.commit}")
     commits, parents = [], ""
-    for line in lines.splitlines():  # the newest first
-        commit, parents, subject = line.split("\t", 2)
+    for line in lines.split("\0")[:-1]:  # the newest first
+        commit, parents, subject = line.strip("\n").split("\t", 2)
         commits.append(Commit(commit, subject, " " in parents))
     if parents.partition(" ")[0] != good.commit:
         raise ConfigError(
@@ -135,12 +136,20 @@ def commits_between(good: Revision, bad: Revision) -> list[Commit]:
 
 
 @contextmanager
-def checked_out(revision: Revision, on_wait: Callable[[str], None]) -> Iterator[Path]:
-    """Yield a working tree of a revision and remove it at the end."""
+def checked_out(
+    revision: Revision, on_wait: Callable[[str], None], patience: float = FOREVER
+) -> Iterator[Path]:
+    """Yield a working tree of a revision and remove it at the end.
+
+    Raises
+    ------
+    Timeout
+        If another gate uses this revision for more than ``patience`` seconds.
+    """
     name = hashlib.sha256(str(revision.repository).encode()).hexdigest()[:12]
     folder = cache_folder() / "bases" / name
     path = folder / revision.commit
-    with turn(folder / f"{revision.commit}.lock", WAIT, on_wait):
+    with turn(folder / f"{revision.commit}.lock", WAIT, on_wait, patience):
         _remove(revision.repository, path)  # a leftover of a killed gate
         try:
             _, error_text = _git(
@@ -156,7 +165,9 @@ def checked_out(revision: Revision, on_wait: Callable[[str], None]) -> Iterator[
 
 
 @contextmanager
-def turn(lock: Path, wait: str, on_wait: Callable[[str], None]) -> Iterator[None]:
+def turn(
+    lock: Path, wait: str, on_wait: Callable[[str], None], patience: float = FOREVER
+) -> Iterator[None]:
     """Hold a lock; if another gate holds it, call ``on_wait`` with ``wait`` first."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     held = FileLock(lock)
@@ -164,7 +175,7 @@ def turn(lock: Path, wait: str, on_wait: Callable[[str], None]) -> Iterator[None
         held.acquire(timeout=0)
     except Timeout:
         on_wait(wait)
-        held.acquire()
+        held.acquire(timeout=patience)
     try:
         yield
     finally:
@@ -204,7 +215,8 @@ def _git(folder: Path, *arguments: str) -> tuple[str, str]:
         done = subprocess.run(  # noqa: S603 - git, with a list of arguments
             ["git", "-C", str(folder), *arguments],  # noqa: S607 - git from the user's path
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
             env={k: v for k, v in os.environ.items() if k not in OF_A_HOOK},
         )

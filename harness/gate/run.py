@@ -18,7 +18,6 @@ from typing import Any
 from harness.analysis.build_view import view_run
 from harness.analysis.gates import Decision, State, state_of
 from harness.config.experiment import Choice, Experiment, parse_experiment
-from harness.core import ids
 from harness.core.errors import ConfigError
 from harness.core.machine import fingerprint
 from harness.core.model import JSON, to_json
@@ -44,7 +43,7 @@ from harness.planning.plan import Plan
 from harness.planning.tree_comparisons import Match
 from harness.plugins.registry import Registry
 from harness.runs.execute import Execution, Options
-from harness.runs.run import surroundings
+from harness.runs.run import config_hash, surroundings
 from harness.store import Store
 from harness.store.write import RunStatus
 
@@ -226,7 +225,7 @@ class _Measurement:
             run_id = store.begin_run(
                 experiment.name,
                 config,
-                ids.digest(config["experiment"]),
+                config_hash(config),
                 machine=fingerprint(),
                 environments=[to_json(self.base.environment)],
             )

@@ -315,7 +315,7 @@ def check_files_of_splits(
         if known.isdisjoint({name, name.partition(":")[0]}):
             raise ConfigError(unknown("dataset of splits.files", name, known, "check its name"))
         if tasks.get(name) is Task.RANKING:
-            raise ConfigError(f"{name} is a ranking: splits.files would separate its queries")
+            raise ConfigError(f"{name} is a ranking dataset: splits.files would divide its queries")
 
 
 def finder(variants: Iterable[Variant], registry: Registry) -> Callable[[str], Algorithm]:

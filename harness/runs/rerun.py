@@ -154,7 +154,7 @@ def duel_again(
             raise ConfigError(f"the run that planned duel {ids[0]} was removed")
         run, duel = store.run(named[-1]), stored[-1][0].duel
     if (command := command_of(run)) in ("gate", "bisect"):
-        raise ConfigError(f"duel {ids[0]} is of two commits: {COMMANDS[command]} times it again")
+        raise ConfigError(f"duel {ids[0]} compares two commits: use {COMMANDS[command]}")
     files = _files(run, plugins)
     registry = load_registry(files)
     only = Selection(duels=(duel_cells(duel),))

@@ -161,8 +161,19 @@ def config_of(request: Request, declared: JSON | None) -> JSON:
 
 def config_hash(config: JSON) -> str:
     """Return the digest of the experiment and the selection."""
-    only = config.get("only")
-    return ids.digest([config["experiment"], only] if only else config["experiment"])
+    only, settings = config.get("only"), changed_settings(config["experiment"])
+    return ids.digest([settings, only] if only else settings)
+
+
+def changed_settings(experiment: JSON) -> JSON:
+    """Return the settings of a stored experiment that differ from the defaults.
+
+    A new setting, whose default is what was done before, does not change them.
+    """
+    changed: JSON = parse_experiment(experiment, "run").model_dump(
+        mode="json", exclude_defaults=True
+    )
+    return changed
 
 
 def plan_request(request: Request, registry: Registry) -> Plan:

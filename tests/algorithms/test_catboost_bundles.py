@@ -24,7 +24,7 @@ def columns_of(rows, n_bins):
 
 def test_columns_that_exclude_each_other_are_bundled():
     assert find_bundles(columns_of([[0, 1], [2], [3, 4]], 3)) == [[0, 1, 2]]
-    assert find_bundles(columns_of([[0, 1], [1], [3, 4]], 3)) == [[1, 2]]  # neighbors come first
+    assert find_bundles(columns_of([[0, 1], [1], [3, 4]], 3)) == [[1, 2]]  # neighbours come first
     assert find_bundles(columns_of([[0, 1], [1, 2], [1, 3]], 3)) == []
 
 
@@ -41,7 +41,7 @@ def test_the_order_that_saves_more_histograms_is_used():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_bins_of_a_bundle_tell_those_of_its_columns(seed):
+def test_bins_of_a_bundle_determine_those_of_its_columns(seed):
     X, _, _, _ = random_sparse_case(seed, "RMSE")
 
     class Params:

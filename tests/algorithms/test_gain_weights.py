@@ -228,12 +228,30 @@ def test_early_stopping_goes_on_after_a_tree_without_splits():
     assert model.n_estimators_ == 30
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "default"),
+    [("feature_fraction_bynode", 0.26, 1.0), ("monotone_penalty", 30.0, 0.0)],
+)
+def test_factors_of_a_leaf_end_with_the_parameter(name, first, default):
+    """Trees after a callback has reset the parameter are those of a model without it."""
+    X, y = table()
+    params = SMALL | {"monotone_constraints": [1, 1, 1, 1], "learning_rate": 1e-9}
+    reset = lgb.reset_parameter(**{name: [first, default, default]})
+    models = [
+        lgb.LGBMRegressor(**params).fit(X, y, callbacks=own).ensemble_ for own in ([reset], [])
+    ]
+    gains = [model.gain[model.offsets[1] :] for model in models]
+    np.testing.assert_allclose(*gains, rtol=1e-5)
+
+
 # ------------------------------------------------------------------ errors
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
+        ({"feature_contri": 0.5}, "finite number for each of the 4 columns"),
+        ({"feature_contri": "1,x,1,1"}, "finite number for each of the 4 columns"),
         ({"feature_contri": [1.0, 2.0]}, "finite number for each of the 4 columns"),
         ({"feature_contri": [1.0, 2.0, np.nan, 1.0]}, "finite number for each of the 4 columns"),
         ({"monotone_penalty": -1.0}, "monotone_penalty must be a number from 0 on"),

@@ -64,7 +64,7 @@ def tree_of(grower, records, **how):
 @pytest.mark.parametrize("spin_count", [SPIN, SLEEP])
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_resident_threads_grow_the_same_trees(spin_count, size, monkeypatch):
-    monkeypatch.setattr(threads, "LOOKS", spin_count)
+    monkeypatch.setattr(threads, "MAX_SPINS", spin_count)
     for module in (threads, thread_choice):
         monkeypatch.setattr(module, "count_processors", lambda: 8)
     X, records = small_table()

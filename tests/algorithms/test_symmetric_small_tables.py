@@ -77,7 +77,7 @@ def test_one_call_and_steps_give_the_same_leaf_values(loss, method, backtracking
     objective = find_objective(params, 2 if loss == "Logloss" else 0)
     estimator = LeafEstimator(params, objective, y, weight, ALONE)
     values, weights = estimator.estimate(score, grown)
-    estimator.has_one_call = False
+    estimator.uses_single_kernel = False
     expected = estimator.estimate(score, grown)
     np.testing.assert_array_equal(values, expected[0])
     np.testing.assert_array_equal(weights, expected[1])

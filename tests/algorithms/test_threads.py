@@ -14,7 +14,7 @@ from algorithms.runtime.threads import Workers
 @pytest.fixture(params=[0, 10, 4000])
 def set_spin_count(request, monkeypatch):
     """Set the spin count of threads, on a machine with enough processors."""
-    monkeypatch.setattr(threads, "LOOKS", request.param)
+    monkeypatch.setattr(threads, "MAX_SPINS", request.param)
     monkeypatch.setattr(threads, "count_processors", lambda: 8)
 
 
@@ -110,7 +110,7 @@ def test_more_threads_than_processors_do_not_spin(monkeypatch):
         lambda signs, place, until, looks: given.append(looks),
     )
     given = []
-    for size, expected in ((2, {threads.LOOKS}), (3, {0})):
+    for size, expected in ((2, {threads.MAX_SPINS}), (3, {0})):
         given.clear()
         with Workers(size) as workers:
             workers.share(lambda first, last: None, size)

@@ -33,7 +33,7 @@ def test_new_names_and_copies_do_not_warn():
 
 
 def test_both_names_are_an_error():
-    with pytest.deprecated_call(), pytest.raises(TypeError, match="give 'parity_levels' only"):
+    with pytest.deprecated_call(), pytest.raises(TypeError, match="got both 'parity_levels'"):
         Algorithm("mine", len, frozenset(), rungs=LEVELS, parity_levels=LEVELS)
 
 

@@ -5,7 +5,7 @@ and of text are stored, so reading a file runs no code in it.
 """
 
 import json
-import tempfile
+import os
 import zipfile
 import zlib
 from pathlib import Path
@@ -18,7 +18,11 @@ from algorithms.compat.lightgbm.messages import LightGBMError
 
 ZIP, LIGHTGBM = b"PK\x03\x04", b"______LightGBM_Binary_File_Token______"
 FORMAT = "algorithms Dataset 1"
-MALFORMED = (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+MALFORMED = (
+    *(AttributeError, EOFError, KeyError, MemoryError, OSError, OverflowError, RuntimeError),
+    *(TypeError, ValueError, zipfile.BadZipFile, zlib.error),
+)
+FACTS = ("params", "feature_name", "categorical_feature")
 
 
 def is_binary_file(path):
@@ -39,7 +43,16 @@ def is_binary_file(path):
             f"{path} is a binary file of LightGBM, which only LightGBM reads: make the Dataset "
             "from the original rows and call save_binary here"
         )
-    return first.startswith(ZIP)
+    return first.startswith(ZIP) and has_arrays(path)
+
+
+def has_arrays(path):
+    """Return whether a zip archive holds numpy arrays or cannot be read; a table is neither."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except MALFORMED:
+        return True  # reading it raises the error that tells so
 
 
 def write_binary_file(path, rows, fields, facts):
@@ -65,16 +78,16 @@ def write_binary_file(path, rows, fields, facts):
     except TypeError as error:
         raise LightGBMError(f"a parameter of the Dataset cannot be saved: {error}") from error
     header = np.frombuffer(header.encode(), np.uint8)
-    folder = Path(path).resolve().parent
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".bin", delete=False) as file:
-        try:
+    path = Path(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
             np.savez(file, header=header, **arrays)
-            file.close()
-            Path(file.name).replace(path)
-        except BaseException:
-            file.close()
-            Path(file.name).unlink(missing_ok=True)
-            raise
+        part.replace(path)
+    except OSError as error:
+        raise LightGBMError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def as_list(value):
@@ -97,11 +110,12 @@ def read_binary_file(path):
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays.pop("header").tobytes())
         if header.pop("format") != FORMAT:
-            raise ValueError("its format is another one")
+            raise ValueError("unknown format")
         prefix = "field_"
         names = [name for name in arrays if name.startswith(prefix)]
         fields = {name.removeprefix(prefix): arrays.pop(name) for name in names}
-        return unpack_rows(header, arrays), fields, header
+        rows = unpack_rows(header, arrays)
+        return rows, fields, {name: header[name] for name in FACTS}
     except MALFORMED as error:
         raise LightGBMError(
             f"{path} is not a complete binary file of a Dataset ({error}): call save_binary again"

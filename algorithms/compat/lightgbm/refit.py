@@ -14,18 +14,18 @@ from algorithms.gbdt.linear_leaves import GrownLeaves, call_once
 from algorithms.prediction.predictor import FastPredictor
 
 
-def refit_leaves(part, training, decay_rate):
+def refit_leaves(estimator, training, decay_rate):
     """Change the leaf values of an estimator in place, round by round.
 
     Parameters
     ----------
-    part : NativeModel, of trees without a base
+    estimator : NativeModel, of trees without a base
     training : Training, of the new rows, before its first round
     decay_rate : float
     """
-    trees, booster, core = part.ensemble_, training.booster, training.core
+    trees, booster, core = estimator.ensemble_, training.booster, training.core
     data, k = training.train_set, trees.n_outputs
-    X = part._read_rows(data.rows())  # noqa: SLF001 - its own part
+    X = estimator._read_rows(data.rows())  # noqa: SLF001 - its own estimator
     given, rows = by_row(data.init_score, X.shape[0], k), training.rows()
     booster.score[:] = 0.0 if given is None else np.reshape(given, (-1, k))[rows].T
     leaves = trees.leaves(X[rows])
@@ -54,7 +54,7 @@ def refit_leaves(part, training, decay_rate):
             refit_linear_leaves(linear, booster.linear, at, derivatives, new, rate, decay_rate)
             output = linear.outputs(value[:, 0], at, booster.linear.values)
         booster.score[t % k] += output
-    replace_values(part, value=value, linear=linear)
+    replace_values(estimator, value=value, linear=linear)
 
 
 def rate_of(core, number):
@@ -62,9 +62,9 @@ def rate_of(core, number):
 
     The trees of the first round hold the initial score, so they are not shrunk; as in LightGBM.
     """
-    is_whole = core.boosting_type == "rf" or (number == 0 and core.boost_from_average)
-    is_ranking = getattr(core._objective, "is_ranking", False)  # noqa: SLF001 - its own part
-    return 1.0 if is_whole and not is_ranking else core.learning_rate
+    is_unshrunk = core.boosting_type == "rf" or (number == 0 and core.boost_from_average)
+    is_ranking = getattr(core._objective, "is_ranking", False)  # noqa: SLF001 - its own estimator
+    return 1.0 if is_unshrunk and not is_ranking else core.learning_rate
 
 
 def has_missing_splits(trees, number, fitter):
@@ -108,8 +108,8 @@ def refit_linear_leaves(linear, fitter, at, derivatives, new, rate, decay_rate):
         array[own] = decay_rate * array[own] + (1.0 - decay_rate) * fitted
 
 
-def replace_values(part, **arrays):
+def replace_values(estimator, **arrays):
     """Replace the leaf values of an estimator: ``value`` or ``linear`` of its `TreeEnsemble`."""
-    part.ensemble_ = replace(part.ensemble_, **arrays)
-    part._base = part.ensemble_.base  # noqa: SLF001 - its own part
-    part._walker = FastPredictor(part.ensemble_)  # noqa: SLF001 - its own part
+    estimator.ensemble_ = replace(estimator.ensemble_, **arrays)
+    estimator._base = estimator.ensemble_.base  # noqa: SLF001 - its own estimator
+    estimator._walker = FastPredictor(estimator.ensemble_)  # noqa: SLF001 - its own estimator

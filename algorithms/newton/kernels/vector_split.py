@@ -82,7 +82,7 @@ def gather_bins(cells, entry, n_bins, default, sums, lanes, out):
 
 
 @inner_kernel
-def score_own(side, totals, units, limits, rules):
+def score_separate_h(side, totals, units, limits, rules):
     """Return the score of a threshold if each output has its own H.
 
     Parameters
@@ -108,7 +108,7 @@ def is_empty(own, at, lanes):
 
 @inner_kernel
 def score_shared(side, totals, scratch, limits, rules):
-    """Return the score of a threshold if all outputs have the same H; see `score_own`."""
+    """Return the score of a threshold if all outputs have the same H; see `score_separate_h`."""
     first, other, first_h = 0.0, 0.0, np.uint64(rules.first_h)
     for at in range(np.uint64(0), np.uint64(len(side)), np.uint64(WIDTH)):
         one, two = sum_squares(side, totals, scratch.g_units, at, limits)
@@ -135,12 +135,12 @@ def score_bounded(side, totals, scratch, rules):
 
 @inner_kernel
 def score_threshold(side, totals, scratch, limits, rules):
-    """Return the score of a threshold; the parameters are as in `score_own`."""
+    """Return the score of a threshold; the parameters are as in `score_separate_h`."""
     if rules.max_delta_step > 0.0:
         return score_bounded(side, totals, scratch, rules)
     if rules.shared_h:
         return score_shared(side, totals, scratch, limits, rules)
-    return score_own(side, totals, scratch.units, limits, rules)
+    return score_separate_h(side, totals, scratch.units, limits, rules)
 
 
 @inner_kernel
@@ -168,10 +168,10 @@ def add_approximately(left, at, own, entry, totals, constants):
 
 @inner_kernel
 def score_bins(own, span, missing_left, stats, scratch, rules):
-    """Write the sums of one side and the score after each bin that is not empty; return how many.
+    """Write the left sums and the score of each threshold; return the number of thresholds.
 
-    The threshold after an empty bin is that before it. Scores are in float32, and in units of
-    1 / scale, if they are approximated; infinite if that is too large.
+    Empty bins are skipped. Approximate scores are computed in float32, in units of 1 / scale, and
+    are infinite if they overflow.
 
     Parameters
     ----------
@@ -218,19 +218,32 @@ def scan_bins(own, span, missing_left, stats, scratch, rules, found):
     while first < last and not has_h(scratch.left[last], stats, scratch, rules):
         last -= 1
     scale = scratch.scale[0] if is_approximated(rules) else 1.0
-    highest = (scratch.best[0] + stats.score) * scale
+    known, highest = (scratch.best[0] + stats.score) * scale, -np.inf
     for n in range(first, last):
         highest = max(highest, scratch.scores[n])
-    bar = highest * NEARLY if highest < np.inf else -np.inf
-    for n in range(first, last):
-        if scratch.scores[n] < bar:
-            continue
-        side = scratch.left[n + 1]
-        better = score_threshold(side, stats.sums, scratch, limits, rules) - stats.score
-        if better > found[0] + TIE * found[0] and has_h(side, stats, scratch, rules):
-            number = scratch.numbers[n]
-            found[0], found[1] = better, number - 1 if missing_left else number
-            found[2] = missing_left
+    before_gain, before_bin, before_side = found[0], found[1], found[2]
+    while True:
+        top = max(known, highest)
+        bar = top * NEARLY if top < np.inf else -np.inf
+        reached = -np.inf
+        for n in range(first, last):
+            if scratch.scores[n] < bar:
+                continue
+            side = scratch.left[n + 1]
+            exact = score_threshold(side, stats.sums, scratch, limits, rules)
+            if not has_h(side, stats, scratch, rules):
+                continue
+            reached, better = max(reached, exact * scale), exact - stats.score
+            if better > found[0] + TIE * found[0]:
+                number = scratch.numbers[n]
+                found[0], found[1] = better, number - 1 if missing_left else number
+                found[2] = missing_left
+        if highest <= known or reached >= bar:
+            break
+        # The approximate score counts a side whose hessian is slightly below the minimum. If the
+        # highest score is such a one, the thresholds below it are scored, too.
+        highest = reached
+        found[0], found[1], found[2] = before_gain, before_bin, before_side
     scratch.best[0] = max(scratch.best[0], found[0])
 
 
@@ -245,7 +258,7 @@ def has_h(side, stats, scratch, rules):
 def scan_feature(bins, f, cells, entry, stats, scratch, rules, found):
     """Write the best split of a feature: gain, bin and missing_left; a gain of 0 means none.
 
-    It may be 0, too, if another feature of the node has a better split. Thresholds are tried in
+    It may also be 0 if another feature has a better split. Thresholds are tried in
     ascending order with missing values on the right side, then in descending order with missing
     values on the left side, as in XGBoost. One side is summed bin by bin; the other one is the rest
     of the node.

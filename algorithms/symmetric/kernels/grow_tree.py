@@ -1,7 +1,8 @@
 """Growth of a whole symmetric tree in the calling thread.
 
 It makes the same tree as the levels of `symmetric/grower.py`, without the cost of a call of
-Python for each step, which small tables spend most of their time on.
+Python for each step, which small tables spend most of their time on. Scores from sorted rows are
+rounded differently, so nearly equal splits may be chosen in another order.
 """
 
 import numpy as np

@@ -132,6 +132,8 @@ GOOD = lines_of(folds_of(6))
         (["TRAIN,0,0,0", "TEST,0,0,0"], 1, "row 0 is both in training and in test of repeat 0"),
         (["TRAIN,0,0,0", "TRAIN,0,0,0"], 1, "row 0 is twice in training of repeat 0, fold 0"),
         (["TEST,0,0,0", "TEST,0,0,0"], 1, "row 0 is twice in test"),
+        (["TRAIN,0,0,0", "TRAIN,1,0,0"], 2, "repeat 0, fold 0, sample 0 has no test rows"),
+        (["TEST,0,0,0", "TEST,1,0,0"], 2, "repeat 0, fold 0, sample 0 has no training rows"),
         (["VALID,0,0,0"], 1, "type is 'VALID' in row 1 below @data, not TRAIN or TEST"),
         (["TRAIN,-1,0,0"], 1, "rowid is '-1' in row 1 below @data, not a whole number from 0"),
         (["TRAIN,0,0,0", "TEST,0.5,0,0"], 1, "rowid is '0.5' in row 2"),
@@ -238,7 +240,7 @@ def test_file_of_a_dataset_that_does_not_exist_is_refused():
 
 def test_rankings_have_no_file():
     ranking = Dataset("mine", Task.RANKING, len, "d" * 64, rows=10, columns=1, grouped=True)
-    with pytest.raises(ConfigError, match=r"mine is a ranking: splits.files would separate"):
+    with pytest.raises(ConfigError, match=r"mine is a ranking dataset: splits.files would divide"):
         plan(experiment_of(files={"mine": "s.arff"}), ranking)
 
 

@@ -208,7 +208,7 @@ def test_merge_is_one_commit(project):
     code, _, err = harness("main^", "main", *OPTIONS)
     assert code == 0, err
     assert "(merge it) made ridge" in err
-    assert "it merges a branch, whose commits can be searched likewise" in err
+    assert "it merges a branch: bisect that branch to find the commit in it" in err
     code, _, err = harness("branch~1", "main", *OPTIONS)
     assert code == 2
     assert "main does not come after branch~1 on its line of first parents" in err

@@ -74,7 +74,7 @@ class CategoryGrower(SymmetricGrower):
     combination = Combination
 
     def __init__(self, params, data, n_outputs, workers):
-        self.data, self.used_groups, self.used_projections = data, set(), set()
+        self.data, self.used_groups = data, set()
         self.sources = self._list_sources()
         self.levels = np.array([self._count_levels(one) for one in self.sources], np.int64)
         self.is_free = np.array([isinstance(one, (int, Indicator)) for one in self.sources], bool)
@@ -155,7 +155,7 @@ class CategoryGrower(SymmetricGrower):
         is_free = [self.is_free[usable]]
         for one in combinations:
             levels.append(np.full(len(one.features), one.own.n_levels))
-            is_free.append(self._list_free(one.own))
+            is_free.append([own.group in self.used_groups for own in one.own.statistics])
         scores = np.concatenate(scores)
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
@@ -176,12 +176,6 @@ class CategoryGrower(SymmetricGrower):
         self._mark_used(self.splits[-1])
         return len(self.splits) - 1, int(split_bin)
 
-    def _list_free(self, bins):
-        """Return which statistics of a `StatisticBins` have no penalty, list of bool."""
-        if bins.statistics[0].projection not in self.used_projections:
-            return [False] * len(bins.statistics)
-        return [one.group in self.used_groups for one in bins.statistics]
-
     def _penalties(self, levels, is_free):
         """Return the factor of each score: below 1 for statistics that no tree has used.
 
@@ -197,7 +191,6 @@ class CategoryGrower(SymmetricGrower):
         """Exempt the statistics of a split's group from `model_size_reg`."""
         if split.is_statistic and (group := split.feature.group) not in self.used_groups:
             self.used_groups.add(group)
-            self.used_projections.add(split.feature.projection)
             self.is_free |= [hasattr(s, "group") and s.group == group for s in self.sources]
 
     def _make_split(self, source, split_bin, f):

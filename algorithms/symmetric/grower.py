@@ -197,11 +197,13 @@ class SymmetricGrower:
         """Return the `SortedRows` of the table, which are made once."""
         if self._sorted_rows is None:
             n_used, n_rows = self.table.columns.shape
-            rows, ends = np.empty((n_used, 0), np.uint32), np.empty((n_used, 0), np.int64)
             if self.table.size * self.n_outputs < FEW_CELLS:
                 rows = np.argsort(self.table.columns, axis=1, kind="stable").astype(np.uint32)
                 counts = [np.bincount(own, minlength=self.stride) for own in self.table.columns]
                 ends = np.cumsum(counts, axis=1)
+            else:  # such a table is not sorted
+                n_rows = 0
+                rows, ends = np.empty((n_used, 0), np.uint32), np.empty((n_used, 0), np.int64)
             n_leaves = 1 << max(self.depth - 1, 0)
             self._sorted_rows = SortedRows(
                 rows,

@@ -140,7 +140,7 @@ def drawn_apart(split: Split, pool: int) -> bool:
 
 
 def split_notes(split: Split, table: Table, task: Task) -> list[str]:
-    """Return notes on a split: small classes, or what a file of splits does not respect."""
+    """Return notes on a split: small classes, or groups and times that a file divides."""
     import numpy as np
 
     if split.scheme == "openml":
@@ -161,7 +161,7 @@ def split_notes(split: Split, table: Table, task: Task) -> list[str]:
 
 
 def _notes_on_file(split: Split, table: Table) -> list[str]:
-    """Return notes on groups and times that a file of splits does not respect."""
+    """Return notes on groups and times that a file of splits divides."""
     import numpy as np
 
     from harness.data.safe_names import count

@@ -102,7 +102,7 @@ class Bisection:
 
 
 def bisect(request: BisectRequest, registry: Registry, progress: Progress) -> Bisection:
-    """Return the commit that made an algorithm slower, or the commits that cannot be told apart.
+    """Return the commit that made an algorithm slower; several if the times do not decide.
 
     Raises
     ------

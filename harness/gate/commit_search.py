@@ -15,11 +15,6 @@ class Remaining:
     changed: int
 
     @property
-    def is_one(self) -> bool:
-        """Return whether a single commit remains."""
-        return self.changed - self.good == 1
-
-    @property
     def steps(self) -> int:
         """Return the number of measurements that are still needed if each one is decided."""
         return math.ceil(math.log2(self.changed - self.good))

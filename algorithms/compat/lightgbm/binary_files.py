@@ -52,7 +52,7 @@ def has_arrays(path):
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
     except MALFORMED:
-        return True  # reading it raises the error that tells so
+        return True  # `read_binary_file` then raises the error
 
 
 def write_binary_file(path, rows, fields, facts):

@@ -21,7 +21,7 @@ def test_first_changed_commit_is_found_with_few_measurements(data):
         return index >= first
 
     result = find_first_changed(n, is_changed)
-    assert (result.good, result.changed, result.is_one) == (first - 1, first, True)
+    assert (result.good, result.changed) == (first - 1, first)
     assert len(tried) == len(set(tried)) <= math.ceil(math.log2(n)) if n > 1 else not tried
 
 
@@ -42,7 +42,7 @@ def test_undecided_commits_remain_only_beside_the_first_changed_one(data):
     assert result.good not in undecided
     assert len(tried) == len(set(tried))
     if not undecided:
-        assert result.is_one
+        assert result.changed - result.good == 1
 
 
 @pytest.mark.parametrize(("n", "steps"), [(1, 0), (2, 1), (8, 3), (9, 4)])

@@ -49,18 +49,18 @@ def test_bins_of_a_bundle_determine_those_of_its_columns(seed):
 
     table = bin_rows(np.ascontiguousarray(X[:300]), Params, ALONE)
     found = StaticCandidates(numeric_sources(table), len(table.rows))
-    for candidate, members in enumerate(found.members):
+    for candidate, sources in enumerate(found.source_columns):
         if found.arrays.kinds[candidate] != BUNDLE:
             continue
         bins, begin = found.rows[:, candidate].astype(int), 0
-        for source in members:
+        for source in sources:
             width = source.n_bins - 1
             own = np.where((bins >= begin) & (bins < begin + width), bins - begin + 1, 0)
             np.testing.assert_array_equal(own, source.bins)
             begin += width
-        assert found.split_of(candidate, 0)[0] is members[0]
+        assert found.split_of(candidate, 0)[0] is sources[0]
         source, split = found.split_of(candidate, found.arrays.n_splits[candidate] - 1)
-        assert source is members[-1]
+        assert source is sources[-1]
         assert split == source.n_bins - 2
 
 

@@ -42,12 +42,14 @@ def empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, n_held_out):
 
 
 def work_arrays(n_scores):
-    """Return the arrays of `Rounds` that one thread writes, by name."""
-    return {
-        "work": np.empty((n_scores + 2, ROWS)),
-        "tables": np.empty((1, 2, SINGLE_EXPONENTS + 1), np.int64),
-        "bounds": np.ones(2, np.int64),
-    }
+    """Return the array of `Rounds` that one thread writes, by name."""
+    return {"work": np.empty((n_scores + 2, ROWS))}
+
+
+def packing_arrays(size):
+    """Return the arrays of `Rounds` that a team of threads packs gradients with, by name."""
+    tables = np.empty((size, 2, SINGLE_EXPONENTS + 1), np.int64)
+    return {"tables": tables, "bounds": np.ones(2, np.int64)}
 
 
 def rows_of_trees(rows, held_out):
@@ -60,7 +62,7 @@ def no_rounds():
     numbers, singles = np.empty((0, 0)), np.empty((0, 0), np.float32)
     seeds, rows = np.empty((0, 0), np.uint32), np.empty(0, np.uint32)
     given = seeds, seeds, numbers, numbers, np.empty(0), singles, singles
-    named = {**work_arrays(0), **empty_rounds(0, 0, 0, 0, 0), **rows_of_trees(rows, rows)}
+    named = {**work_arrays(0), **packing_arrays(1), **empty_rounds(0, 0, 0, 0, 0), **rows_of_trees(rows, rows)}
     return Rounds(make_team(1), 0, 0, 0.0, 0.0, 0.0, 1, *given, **named)
 
 
@@ -78,6 +80,24 @@ def grow(scale, *given, rounds=NO_ROUNDS):
     grow_when_called(NO_SIGNS, 0, 1, 0, call, np.array(scale, np.float64), *given, rounds)
 
 
+class ThreadTrial:
+    """Chooses by the time of the last trees whether one thread or several grow the next ones."""
+
+    def __init__(self):
+        self.alone = FIRST  # trees that one thread grows next; 0: several threads grow the next one
+        self._next_alone, self._seconds = 1, np.inf
+
+    def note(self, seconds, n_trees=1):
+        """Note how long the next trees took; at most `alone`, unless that is 0."""
+        if self.alone:
+            self.alone -= n_trees
+            self._seconds = seconds / n_trees
+        elif seconds <= SLOWER * self._seconds * n_trees:
+            self._next_alone = 1
+        else:
+            self.alone, self._next_alone = self._next_alone, min(2 * self._next_alone, MOST_ALONE)
+
+
 class ResidentThreads:
     """Thread team that grows trees in the arrays of one `Grower`.
 
@@ -92,7 +112,7 @@ class ResidentThreads:
         self._workers, self._given = workers, given
         self._calls = np.zeros((team.size - 1, CALLS), np.int64)
         self._steps = np.zeros(4)
-        self._alone, self._next_alone, self._seconds = FIRST, 1, np.inf
+        self._trial = ThreadTrial()
         steps, calls = self._steps, self._calls
 
         def watch(i):
@@ -109,16 +129,11 @@ class ResidentThreads:
     def grow(self, scale):
         """Grow a tree with packed gradients of the given `Scale`."""
         began = perf_counter()
-        if self._alone:
+        if self._trial.alone:
             grow(scale, make_team(1), 0, *self._given[1:])
-            self._alone -= 1
-            self._seconds = perf_counter() - began
-            return
-        self._grow_together(scale)
-        if perf_counter() - began <= SLOWER * self._seconds:
-            self._next_alone = 1
         else:
-            self._alone, self._next_alone = self._next_alone, min(2 * self._next_alone, MOST_ALONE)
+            self._grow_together(scale)
+        self._trial.note(perf_counter() - began)
 
     def _grow_together(self, scale):
         """Grow a tree together with the helper threads."""

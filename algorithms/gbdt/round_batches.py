@@ -1,8 +1,10 @@
 """Batches of boosting rounds, each added by one call of the growing kernel.
 
-A batch gives the same bits as its rounds one by one. Each tree is grown by one thread; see
-`gbdt.thread_choice`.
+A batch gives the same bits as its rounds one by one. One thread adds all of it, or the threads of a
+team divide the trees of a round, or they grow each tree together; see `gbdt.thread_choice`.
 """
+
+from time import perf_counter
 
 import numpy as np
 
@@ -15,12 +17,20 @@ from algorithms.gbdt.kernels.gradients import SOFTMAX
 from algorithms.gbdt.model import GrownTree
 from algorithms.gbdt.objectives import Objective
 from algorithms.gbdt.phase_timer import ROUNDS, timed_phase
-from algorithms.gbdt.resident_threads import empty_rounds, grow, rows_of_trees, work_arrays
+from algorithms.gbdt.resident_threads import (
+    ThreadTrial,
+    empty_rounds,
+    grow,
+    packing_arrays,
+    rows_of_trees,
+    work_arrays,
+)
 from algorithms.gbdt.thread_choice import is_faster_alone
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 
 MOST_ROUNDS = 64  # rounds in a batch
+TRIAL_ROUNDS = 4  # rounds in the first batch whose trees several threads grow together
 MOST_BYTES = 1 << 24  # size of the trees of a batch
 NO_SCALE = booster_arrays.Scale(1.0, 1.0)  # the kernel computes that of each tree
 
@@ -38,7 +48,7 @@ def can_batch(booster):
         and not len(booster.order[0])
         and not booster.high_cardinality
         and booster.linear is None
-        and (len(booster.growers) > 1 or is_faster_alone(booster.grower))
+        and (len(booster.growers) > 1 or not booster.grower.is_large)
     )
 
 
@@ -71,7 +81,8 @@ def add_sets(trees, nodes, goes_left, codes):
 class RoundBatches:
     """Adds batches of rounds to a `Booster` for which `can_batch` holds.
 
-    If the booster has several growers, each thread grows trees with one of them.
+    If the booster has several growers, each thread grows trees with one of them. Otherwise several
+    threads grow each tree together, if that is faster than one thread.
 
     Parameters
     ----------
@@ -88,7 +99,11 @@ class RoundBatches:
     def __init__(self, booster, rows=EVERY, held_out=EVERY):
         self.rows, self.held_out, self.held_out_scores = rows, held_out, None
         self.booster, self.grower = booster, booster.grower
-        self.workers = booster.threads if len(booster.growers) > 1 else ALONE
+        self.is_divided = len(booster.growers) > 1
+        self.workers, self.size, self.trial = booster.threads, len(booster.growers), None
+        if not self.is_divided and not is_faster_alone(self.grower):
+            self.workers, self.trial = self.grower.workers, ThreadTrial()
+        self.most_shared = TRIAL_ROUNDS
         self.y = booster.target.y.astype(np.float64)  # a copy: the kernel takes no read-only y
         weight = booster.target.weight
         self.weight = np.empty(0) if weight is None else weight.copy()
@@ -105,29 +120,50 @@ class RoundBatches:
         ValueError
             If gradients are not finite.
         """
-        rounds = self._rounds(min(count, self._most_rounds()))
+        count, began = self._plan(min(count, self._most_rounds())), perf_counter()
+        rounds = self._rounds(count)
 
         def run(rank, _):
-            self._grow(rounds._replace(rank=rank, **work_arrays(len(rounds.score))))
+            self._grow(rounds._replace(rank=rank, **self._arrays_of_thread(rounds)))
 
-        self.workers.share(run, rounds.team.size, rounds.team)
+        workers = self.workers if self.size > 1 else ALONE
+        workers.share(run, self.size, rounds.team)
         check_interrupt(rounds.team.flag)
         for step_g, step_h in rounds.steps:
             checked(step_g, "gradients")
             checked(step_h, "hessians")
+        if self.trial is not None:
+            self.trial.note(perf_counter() - began, count)
         n_done = int(rounds.n_leaves.all(axis=1).sum())
         self.booster.rounds += self._trees(rounds, n_done)
         self.held_out_scores = rounds.held_out_scores[:n_done]
         return bool(rounds.changes[n_done - 1] or self.grower.rules.extra_trees)
 
+    def _plan(self, count):
+        """Choose the number of threads; return the number of rounds of the next batch."""
+        if self.trial is None:
+            return count
+        if self.trial.alone:
+            self.size, self.most_shared = 1, TRIAL_ROUNDS
+            return min(count, self.trial.alone)
+        self.size, most = self.grower.size, self.most_shared
+        self.most_shared = min(2 * most, MOST_ROUNDS)
+        return min(count, most)
+
+    def _arrays_of_thread(self, rounds):
+        """Return the arrays that a thread does not share with the others, by name."""
+        own = work_arrays(len(rounds.score))
+        return own | packing_arrays(1) if self.is_divided else own
+
     def _grow(self, rounds):
-        """Grow the trees of one thread."""
-        workspace = self.booster.workspaces[rounds.rank]
+        """Grow the trees of one thread, or its part of all trees."""
+        workspace = self.booster.workspaces[rounds.rank if self.is_divided else 0]
         grower, records = workspace.grower, workspace.records
         growth, rules = grower.growth, grower.rules
         growth.state[booster_arrays.ROWS] = len(self.rows) or len(growth.rows)
         given = grower.bins, records, growth, grower.scratch, rules
-        grow(NO_SCALE, make_team(1), 0, *given, rounds=rounds)
+        team = (make_team(1), 0) if self.is_divided else (rounds.team, rounds.rank)
+        grow(NO_SCALE, *team, *given, rounds=rounds)
 
     def _most_rounds(self):
         """Return the maximum number of rounds in a batch, which limits the size of its arrays."""
@@ -145,7 +181,7 @@ class RoundBatches:
         n_set_nodes = n_nodes if len(grower.bins.sizes) else 0
         objective = booster.target.objective
         return Rounds(
-            team=make_team(len(booster.growers)),
+            team=make_team(self.size),
             rank=0,
             kind=SOFTMAX if objective.kind is None else int(objective.kind),
             constant=float(objective.constant),
@@ -161,6 +197,7 @@ class RoundBatches:
             h=booster.h,
             **rows_of_trees(self.rows, self.held_out),
             **work_arrays(n_scores),
+            **packing_arrays(self.size),
             **empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, len(self.held_out)),
         )
 

@@ -187,9 +187,9 @@ class Growth(NamedTuple):
 class Rounds(NamedTuple):
     """Boosting rounds that one call of the growing kernel adds; see `boosting_rounds`.
 
-    The threads of a team divide the trees of a round. Each thread has its own `rank`, `work`,
-    `tables` and `bounds`; the other arrays are shared. Without seeds, the kernel grows one tree on
-    given packed gradients.
+    The threads of a team divide the trees of a round, or grow each tree together. Each thread has
+    its own `rank` and `work`, and if it grows trees alone, its own `tables` and `bounds`; the other
+    arrays are shared. Without seeds, the kernel grows one tree on given packed gradients.
     """
 
     team: ThreadTeam

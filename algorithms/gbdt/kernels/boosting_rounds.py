@@ -4,8 +4,9 @@ On small tables a tree takes less time than the Python code between two trees. S
 growing kernel adds many rounds. They are those of `gbdt.boosting.Booster`: all columns and the same
 rows are used in each round, and leaf values are not renewed.
 
-With several scores per row, a team of threads divides the trees of a round: each thread takes the
-next tree and grows it alone. Barriers separate the rounds.
+A team of several threads works in one of two ways. With several scores per row, it can divide the
+trees of a round: each thread takes the next tree and grows it alone. Otherwise all threads grow
+each tree together, and divide the rows of all other steps. Barriers separate the rounds.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ from algorithms.runtime.thread_team import GONE, barrier_wait, share_of
 
 
 @linked_kernel
-def next_tree(rounds, last):
+def next_tree(rounds, is_shared, last):
     """Return the number of the next tree that the calling thread grows, −1 if there is none.
 
     Training ends after a round that changes no score, because all further trees would be the same.
@@ -29,9 +30,15 @@ def next_tree(rounds, last):
     Parameters
     ----------
     rounds : Rounds
+    is_shared : whether all threads grow each tree together
     last : number of the thread's last tree, −1 at first; round · n_scores + score
     """
-    n_rounds, n_scores = rounds.seeds.shape
+    n_scores = rounds.seeds.shape[1]
+    if is_shared:
+        number = last + 1
+        at = number // n_scores
+        is_new = number % n_scores == 0
+        return np.int64(-1) if is_new and not may_begin(rounds, at) else number
     at = last // n_scores  # −1 at first
     while True:
         if at >= 0:
@@ -39,8 +46,14 @@ def next_tree(rounds, last):
             if k < n_scores:
                 return at * n_scores + k
         at += 1
-        if at == n_rounds or not begin_round(rounds, at):
+        if not may_begin(rounds, at):
             return np.int64(-1)
+
+
+@inner_kernel
+def may_begin(rounds, at):
+    """Begin a round, if there is one; return whether its trees can be grown."""
+    return at < len(rounds.seeds) and begin_round(rounds, at)
 
 
 @linked_kernel
@@ -64,41 +77,48 @@ def begin_round(rounds, at):
 
 
 @linked_kernel
-def begin_tree(team, rounds, number, growth, records, steps):
+def begin_tree(team, rank, rounds, number, growth, records, steps):
     """Write the packed gradients and the rows of a tree; return whether it can be grown.
 
     Parameters
     ----------
-    team : ThreadTeam of one thread
+    team : ThreadTeam that grows the tree
+    rank : rank of the calling thread in this team
     rounds : Rounds
     number : number of the tree, as of `next_tree`
     growth : Growth, whose rows are written
     records : int64 (n_rows,), written
-    steps : float64 (4,), written: the `Scale` of the tree
+    steps : float64 (4,), of the thread, written: the `Scale` of the tree
     """
     n_scores = rounds.score.shape[0]
-    at, k, zero = number // n_scores, number % n_scores, np.int64(0)  # 0 would be another type
+    at, k = number // n_scores, number % n_scores
     order = rounds.no_rows, rounds.no_rows
     tables, sizes, bounds = rounds.tables, rounds.steps[k], rounds.bounds
     stride, seed, g, h = rounds.stride, rounds.seeds[at, k], rounds.g[k], rounds.h[k]
-    bounds[0] = bounds[1] = 1
-    write_records(team, zero, g, h, seed, stride, order, tables, sizes, bounds, records)
+    if rank == 0:
+        bounds[0] = bounds[1] = 1
+    given = order, tables, sizes, bounds, records
+    if not write_records(team, rank, g, h, seed, stride, *given):
+        return False
     if np.isnan(sizes[0]) or np.isnan(sizes[1]):
         return False
     room = min(MOST_G // bounds[0], MOST_H // bounds[1])
     steps[0], steps[1] = sizes[0], sizes[1]
     steps[2] = room if room >= LEAST_ROOM else 0
     steps[3] = rounds.extra_seeds[at, k]
-    begin_with(rounds.rows, growth.rows, zero, growth.state[ROWS])
+    first, last = share_of(team, rank, np.int64(0), growth.state[ROWS])
+    begin_with(rounds.rows, growth.rows, first, last)
     return True
 
 
 @linked_kernel
-def end_tree(rounds, number, bins, growth):
+def end_tree(team, rank, rounds, number, bins, growth):
     """Store the grown tree, and add its values to its score.
 
     Parameters
     ----------
+    team : ThreadTeam that has grown the tree; its threads divide the rows
+    rank : rank of the calling thread in this team
     rounds : Rounds
     number : number of the tree, as of `next_tree`
     bins : Bins
@@ -106,7 +126,24 @@ def end_tree(rounds, number, bins, growth):
     """
     n_scores = rounds.score.shape[0]
     at, k = number // n_scores, number % n_scores
-    n_leaves, score, nodes = growth.state[LEAVES], rounds.score[k], rounds.nodes[at, k]
+    n_leaves, score = growth.state[LEAVES], rounds.score[k]
+    if rank == 0:
+        store_tree(rounds, at, k, growth)
+    first, last = share_of(team, rank, np.int64(0), growth.state[ROWS])
+    for j in range(n_leaves):
+        leaf = growth.leaves[j]
+        value = growth.nodes[leaf["node"]]["value"] * rounds.rate
+        start, end = max(leaf["start"], first), min(leaf["end"], last)
+        for i in range(np.uint64(start), np.uint64(max(start, end))):
+            score[np.uint64(growth.rows[i])] += value
+    first, last = share_of(team, rank, np.int64(0), np.int64(len(rounds.held_out)))
+    add_to_held_out(rounds, at, k, bins, growth, first, last)
+
+
+@inner_kernel
+def store_tree(rounds, at, k, growth):
+    """Copy the grown tree of a round and a score, and note whether it changes the score."""
+    n_leaves, nodes = growth.state[LEAVES], rounds.nodes[at, k]
     is_changed = False
     for i in range(2 * n_leaves - 1):
         copy_node(growth.nodes[i], nodes[i], rounds.rate, rounds.weight_unit)
@@ -116,27 +153,21 @@ def end_tree(rounds, number, bins, growth):
                 rounds.goes_left[at, k, i, b] = growth.goes_left[i, b]
     if is_changed:
         rounds.changes[at] = 1
-    for j in range(n_leaves):
-        leaf = growth.leaves[j]
-        value = nodes[leaf["node"]]["value"]
-        for i in range(np.uint64(leaf["start"]), np.uint64(leaf["end"])):
-            score[np.uint64(growth.rows[i])] += value
-    add_to_held_out(rounds, at, k, bins, growth)
     rounds.n_leaves[at, k] = n_leaves
 
 
 @inner_kernel
-def add_to_held_out(rounds, at, k, bins, growth):
-    """Add a tree's values to the scores of the held-out rows, and store these scores."""
-    score, nodes = rounds.score[k], rounds.nodes[at, k]
+def add_to_held_out(rounds, at, k, bins, growth, first, last):
+    """Add a tree's values to the scores of held-out rows first … last − 1; store these scores."""
+    score, nodes = rounds.score[k], growth.nodes
     stride = growth.cells.shape[1] // len(bins.layout.length)
-    for i in range(np.uint64(len(rounds.held_out))):
+    for i in range(np.uint64(first), np.uint64(last)):
         row, node = np.uint64(rounds.held_out[i]), np.int64(0)
         while nodes[node]["left"] >= 0:
             b = cell_of(bins, row, nodes[node]["feature"], stride)
             left = growth.goes_left[node, b]
             node = nodes[node]["left"] if left else nodes[node]["right"]
-        score[row] += nodes[node]["value"]
+        score[row] += nodes[node]["value"] * rounds.rate
         rounds.held_out_scores[at, k, i] = score[row]
 
 

@@ -79,6 +79,8 @@ def record_of_g(g, per_g, seed, number):
 def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, records):
     """Choose the steps of g and h, and write the records of all rows; every thread calls this.
 
+    Returns False if another thread has left the team; then nothing is written.
+
     Parameters
     ----------
     team : ThreadTeam
@@ -106,7 +108,7 @@ def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, 
         add_sizes(h, begin, first, last, stride, tables[rank, 1])
         add_sizes_at(h, sized, from_, to, tables[rank, 1])
     if not barrier_wait(team):
-        return
+        return False
     if rank == 0:
         for kind in range(n_kinds):
             merge_sizes(tables[:, kind])
@@ -114,6 +116,7 @@ def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, 
     barrier_wait(team)
     if not (np.isnan(steps[0]) or np.isnan(steps[1])):
         pack(g, h, 1.0 / steps[0], 1.0 / steps[1], seed, number, records, first, last)
+    return True
 
 
 @inner_kernel

@@ -60,14 +60,15 @@ def grow_when_called(
 ):
     """Grow a tree for each job of this thread; return if a signal or the spin limit ends the wait.
 
-    If there are rounds, each job grows trees of all of them; ``team`` then has one thread, and the
-    threads of ``rounds.team`` divide the trees.
+    If there are rounds, each job grows trees of all of them. The threads of ``rounds.team`` divide
+    the trees if ``team`` has one thread; otherwise both teams are the same, and its threads grow
+    each tree together.
 
     Parameters
     ----------
     signs, place, until, looks : as in `spin_until`
     call : int64 (CALLS,), as in `wait_for_job`
-    steps : float64 (4,), the `Scale` of the tree
+    steps : float64 (4,), the `Scale` of the tree; of each thread if there are rounds
     team, rank, bins, records, growth, scratch, rules : as in `grow`
     rounds : Rounds
     """
@@ -76,10 +77,10 @@ def grow_when_called(
         number = np.int64(-1)
         while True:
             if has_rounds:
-                number = next_tree(rounds, number)
+                number = next_tree(rounds, team.size > 1, number)
                 if number < 0:
                     break
-                if not begin_tree(team, rounds, number, growth, records, steps):
+                if not begin_tree(team, rank, rounds, number, growth, records, steps):
                     leave_rounds(rounds)
                     break
             scale = Scale(steps[0], steps[1], np.int64(steps[2]), np.int64(steps[3]))
@@ -89,7 +90,7 @@ def grow_when_called(
             if is_interrupted(team.flag):
                 leave_rounds(rounds)
                 break
-            end_tree(rounds, number, bins, growth)
+            end_tree(team, rank, rounds, number, bins, growth)
 
 
 @inner_kernel

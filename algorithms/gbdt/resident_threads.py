@@ -62,7 +62,8 @@ def no_rounds():
     numbers, singles = np.empty((0, 0)), np.empty((0, 0), np.float32)
     seeds, rows = np.empty((0, 0), np.uint32), np.empty(0, np.uint32)
     given = seeds, seeds, numbers, numbers, np.empty(0), singles, singles
-    named = {**work_arrays(0), **packing_arrays(1), **empty_rounds(0, 0, 0, 0, 0), **rows_of_trees(rows, rows)}
+    named = work_arrays(0) | packing_arrays(1) | empty_rounds(0, 0, 0, 0, 0)
+    named |= rows_of_trees(rows, rows)
     return Rounds(make_team(1), 0, 0, 0.0, 0.0, 0.0, 1, *given, **named)
 
 

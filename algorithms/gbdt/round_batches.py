@@ -30,7 +30,8 @@ from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 
 MOST_ROUNDS = 64  # rounds in a batch
-TRIAL_ROUNDS = 4  # rounds in the first batch whose trees several threads grow together
+TRIAL_ROUNDS = 2  # rounds in the first batch whose trees several threads grow together
+MOST_SHARED = 16  # maximum number of such rounds; then their time is compared with one thread's
 MOST_BYTES = 1 << 24  # size of the trees of a batch
 NO_SCALE = booster_arrays.Scale(1.0, 1.0)  # the kernel computes that of each tree
 
@@ -147,7 +148,7 @@ class RoundBatches:
             self.size, self.most_shared = 1, TRIAL_ROUNDS
             return min(count, self.trial.alone)
         self.size, most = self.grower.size, self.most_shared
-        self.most_shared = min(2 * most, MOST_ROUNDS)
+        self.most_shared = min(2 * most, MOST_SHARED)
         return min(count, most)
 
     def _arrays_of_thread(self, rounds):

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import BoostingClassifier, BoostingRegressor, HistogramBoostingRegressor
-from algorithms.gbdt import cross_fitting
+from algorithms.gbdt import cross_fitting, thread_choice
 from algorithms.gbdt.cross_fitting import stratified_folds
 from algorithms.gbdt.effort import effort_of_budget, make_plan
 from algorithms.inspection.tree_models import mixing_of
@@ -98,6 +98,9 @@ def test_batches_of_rounds_give_the_same_members(task, n_jobs, monkeypatch):
         boosting, y = BoostingClassifier, np.digitize(y, [0.5, 2.0, 3.0])
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     models = []
+    if n_jobs == 2:  # grow trees on several threads
+        monkeypatch.setattr(thread_choice, "SMALL", 0)
+        monkeypatch.setattr(thread_choice, "MOST_WORK", 0)
     for is_batched in (True, False):
         if not is_batched:
             monkeypatch.setattr(cross_fitting, "can_batch", lambda _: False)

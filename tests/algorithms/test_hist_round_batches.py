@@ -6,9 +6,11 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms.gbdt import early_stopping, round_batches, thread_choice
+from algorithms.gbdt import early_stopping, resident_threads, round_batches, thread_choice
+from algorithms.gbdt.kernels.grow_tree import FEW_ROWS
 from algorithms.gbdt.round_batches import MOST_ROUNDS, RoundBatches
 from algorithms.gbdt.thread_choice import FEW_VALUES
 
@@ -133,10 +135,112 @@ def test_training_of_classes_ends_when_no_score_changes(monkeypatch, n_rows):
     assert 2 < models[0].n_iter_ < N_ROUNDS
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_interrupted_batch_of_classes_raises(monkeypatch, n_jobs):
-    X, y = make_classes(FEW_VALUES // 5 + 1)
-    model = HistogramBoostingClassifier(**{**OPTIONS, "n_estimators": 10**6}, n_jobs=n_jobs)
+@pytest.fixture
+def share_trees(monkeypatch):
+    """Let several threads grow each tree; return a list with the team's size of each batch."""
+    for name in ("SMALL", "MOST_WORK"):
+        monkeypatch.setattr(thread_choice, name, 0)
+    monkeypatch.setattr(thread_choice, "FEW_VALUES", 10**9)  # no trees side by side
+    monkeypatch.setattr(thread_choice, "count_processors", lambda: 3)
+    monkeypatch.setattr(resident_threads, "SLOWER", np.inf)
+    sizes, grow = [], RoundBatches._grow
+    monkeypatch.setattr(
+        RoundBatches, "_grow", lambda self, own: (sizes.append(own.team.size), grow(self, own))
+    )
+    return sizes
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize(
+    ("objective", "options"),
+    [
+        ("regression", {}),
+        ("poisson", {"num_leaves": 31, "max_bin": 15}),
+        ("regression", {"extra_trees": True}),
+        ("fair", {"monotone_constraints": [1, 0, -1, 0, 0]}),
+    ],
+)
+def test_trees_grown_by_several_threads_are_the_same(
+    monkeypatch, share_trees, objective, options, n_jobs
+):
+    """The first leaves have so many rows that all threads split them, the others one thread."""
+    X, y = make_frame(2 * FEW_ROWS)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    options = {**OPTIONS, "n_estimators": 30, **options}
+    model = HistogramBoostingRegressor(objective=objective, n_jobs=n_jobs, **options)
+    models = fit_both(monkeypatch, model, X, np.abs(y), weight)
+    assert_equal_models(models)
+    assert set(share_trees) == {1, n_jobs}  # one thread adds the first rounds
+    single = HistogramBoostingRegressor(objective=objective, n_jobs=1, **options)
+    assert_equal_models([models[0], single.fit(X, np.abs(y), weight)])
+
+
+@pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+def test_classes_of_trees_grown_by_several_threads_are_the_same(
+    monkeypatch, share_trees, objective
+):
+    X, y = make_classes(500)
+    options = {**OPTIONS, "n_estimators": 12, "n_jobs": 2, "objective": objective}
+    models = fit_both(monkeypatch, HistogramBoostingClassifier(**options), X, y)
+    assert_equal_models(models)
+    assert set(share_trees) == {1, 2}
+
+
+def test_sparse_columns_of_shared_trees_are_the_same(monkeypatch, share_trees):
+    rng = np.random.default_rng(2)
+    X = sparse.random_array((2 * FEW_ROWS, 40), density=0.02, format="csr", rng=rng)
+    y = X[:, :5].sum(axis=1) + 0.1 * rng.normal(size=X.shape[0])
+    model = HistogramBoostingRegressor(**{**OPTIONS, "n_estimators": 20, "n_jobs": 2})
+    assert_equal_models(fit_both(monkeypatch, model, X, y))
+    assert set(share_trees) == {1, 2}
+
+
+def test_shared_training_ends_when_no_score_changes(monkeypatch, share_trees):
+    X, y = make_frame(500)
+    options = {**OPTIONS, "n_jobs": 2, "min_split_gain": 20.0}
+    models = fit_both(monkeypatch, HistogramBoostingRegressor(**options), X, y)
+    assert_equal_models(models)
+    assert 2 < models[0].n_iter_ < N_ROUNDS
+    assert set(share_trees) == {1, 2}
+
+
+def test_one_thread_adds_rounds_after_several_were_slower(monkeypatch, share_trees):
+    monkeypatch.setattr(resident_threads, "SLOWER", 0.0)
+    X, y = make_frame(300)
+    model = HistogramBoostingRegressor(**{**OPTIONS, "n_estimators": 17, "n_jobs": 2})
+    assert_equal_models(fit_both(monkeypatch, model, X, y))
+    assert share_trees == 4 * [1, 2, 2]
+
+
+def test_interrupted_batch_of_shared_trees_raises(monkeypatch, share_trees):
+    X, y = make_frame(3000)
+    model = HistogramBoostingRegressor(**{**OPTIONS, "n_estimators": 10**6, "n_jobs": 2})
+    timer = raise_interrupt_in_batches(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    timer.join()
+    assert 2 in share_trees
+
+
+def test_gradients_that_are_not_finite_end_shared_training(monkeypatch, share_trees):
+    X, y = make_frame(300)
+    make = RoundBatches._rounds
+
+    def spoiled(self, n_rounds):
+        rounds = make(self, n_rounds)
+        if self.size > 1:
+            rounds.score[0, 0] = np.nan
+        return rounds
+
+    monkeypatch.setattr(RoundBatches, "_rounds", spoiled)
+    model = HistogramBoostingRegressor(**{**OPTIONS, "n_jobs": 2})
+    with pytest.raises(ValueError, match="not finite"):
+        model.fit(X, y)
+    assert 2 in share_trees
+
+
+def raise_interrupt_in_batches(monkeypatch):
+    """Raise SIGINT one second after the first batch begins; return the timer."""
     timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
     add = RoundBatches.add
 
@@ -146,6 +250,14 @@ def test_interrupted_batch_of_classes_raises(monkeypatch, n_jobs):
         return add(self, count)
 
     monkeypatch.setattr(RoundBatches, "add", start_timer)
+    return timer
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupted_batch_of_classes_raises(monkeypatch, n_jobs):
+    X, y = make_classes(FEW_VALUES // 5 + 1)
+    model = HistogramBoostingClassifier(**{**OPTIONS, "n_estimators": 10**6}, n_jobs=n_jobs)
+    timer = raise_interrupt_in_batches(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     timer.join()

@@ -55,6 +55,8 @@ ENTRY_COST = 8  # of scanning a histogram entry for two leaves; adding a row to 
 def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, small, large):
     """Find the best splits of two new leaves, and the leaf to split next.
 
+    Rank 0 writes the result; the other threads may read it after another barrier.
+
     Parameters
     ----------
     small : the leaf whose histogram is built
@@ -77,7 +79,6 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
         full = full or is_interrupted(team.flag)
         if full or not force_next_split(bins, records, growth, scratch, rules, scale):
             pick_next_leaf(growth, bins, full)
-    barrier_wait(team)
 
 
 @inner_kernel

@@ -8,7 +8,8 @@ Until there are `num_leaves` leaves, the leaf whose best split has the largest g
     3. build the smaller child's histogram, subtract, and scan both      (best_splits)
 
 All threads of a team run this kernel and follow the same steps. Only rank 0 writes the decisions,
-and a barrier separates its writes from the reads of the others. Threads divide the histograms by
+and a barrier separates its writes from the reads of the others. To pass fewer barriers, rank 0
+splits a small leaf alone, right after it has chosen the leaf. Threads divide the histograms by
 columns, and those of large leaves by rows, so that the bins of a row are loaded only once.
 """
 
@@ -18,6 +19,7 @@ from algorithms.gbdt.kernels.best_splits import find_best_splits
 from algorithms.gbdt.kernels.booster_arrays import (
     FORCED_FIRST,
     FORCED_LAST,
+    IS_SPLIT,
     LEAVES,
     NEXT,
     NO_FEATURE,
@@ -38,7 +40,9 @@ from algorithms.gbdt.kernels.partition import partition
 from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.runtime.thread_team import barrier_wait, wait_for_job
+from algorithms.runtime.thread_team import ThreadTeam, barrier_wait, wait_for_job
+
+FEW_ROWS = 4096  # one thread splits a leaf of at most so many rows, while the others wait
 
 
 @kernel
@@ -109,6 +113,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
     scale : Scale
     """
     small, large = np.int64(0), np.int64(-1)  # a literal 0 would be another numba type
+    alone = ThreadTeam(1, team.counters, team.flag)
     if rank == 0:
         make_root(growth)
         weigh_features(bins, growth, rules, scale, small, np.int64(0))
@@ -116,35 +121,62 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         return
     while True:
         find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, small, large)
-        at, new = growth.state[NEXT], growth.state[LEAVES]
+        if rank == 0:
+            at = growth.state[NEXT]
+            n_rows = growth.leaves[at]["end"] - growth.leaves[at]["start"] if at >= 0 else 0
+            growth.state[IS_SPLIT] = at >= 0 and (team.size == 1 or n_rows <= FEW_ROWS)
+            if growth.state[IS_SPLIT]:
+                split(alone, rank, bins, growth, scratch, rules, scale)
+        barrier_wait(team)
+        at = growth.state[NEXT]
         if at < 0:
             return
-        leaf, best = growth.leaves[at], growth.best[at]
-        f = best["feature"]
-        c = bins.layout.column[f]
-        is_listed = c >= len(bins.columns)
-        column = growth.column
-        if not is_listed:
-            column = bins.columns[c]
-        elif rank == 0:
-            spread_column(bins.sparse, f, column)
-        if is_listed:
+        if not growth.state[IS_SPLIT]:
+            split(team, rank, bins, growth, scratch, rules, scale)
             barrier_wait(team)
-        goes_left = growth.goes_left[leaf["node"]]
-        start, end = leaf["start"], leaf["end"]
-        n_left = partition(
-            team, rank, growth.rows, growth.spare, column, goes_left, start, end, scratch.sums
-        )
+        small, large = by_rows(growth, at, growth.state[LEAVES] - 1)
+
+
+@inner_kernel
+def by_rows(growth, at, new):
+    """Return two leaves, the one with fewer rows first; of equal ones the first."""
+    n_left = growth.leaves[at]["end"] - growth.leaves[at]["start"]
+    n_right = growth.leaves[new]["end"] - growth.leaves[new]["start"]
+    return (at, new) if n_left <= n_right else (new, at)
+
+
+@inner_kernel
+def split(team, rank, bins, growth, scratch, rules, scale):
+    """Partition the rows of the next leaf and create its children.
+
+    All threads of a team of several threads call this. They have to pass a barrier afterwards.
+    """
+    at, new = growth.state[NEXT], growth.state[LEAVES]
+    leaf, best = growth.leaves[at], growth.best[at]
+    f = best["feature"]
+    c = bins.layout.column[f]
+    is_listed = c >= len(bins.columns)
+    column = growth.column
+    if not is_listed:
+        column = bins.columns[c]
+    elif rank == 0:
+        spread_column(bins.sparse, f, column)
+    if is_listed:
         barrier_wait(team)
-        left_is_small = n_left <= end - start - n_left
-        small, large = (at, new) if left_is_small else (new, at)
-        if rank == 0:
-            if is_listed:
-                clear_column(bins.sparse, f, column)
-            split_leaf(at, new, n_left, bins, growth, rules, scale)
-            weigh_features(bins, growth, rules, scale, small, np.int64(0))
-            weigh_features(bins, growth, rules, scale, large, np.int64(1))
+    goes_left = growth.goes_left[leaf["node"]]
+    start, end = leaf["start"], leaf["end"]
+    n_left = partition(
+        team, rank, growth.rows, growth.spare, column, goes_left, start, end, scratch.sums
+    )
+    if is_listed:
         barrier_wait(team)
+    if rank == 0:
+        if is_listed:
+            clear_column(bins.sparse, f, column)
+        split_leaf(at, new, n_left, bins, growth, rules, scale)
+        small, large = by_rows(growth, at, new)
+        weigh_features(bins, growth, rules, scale, small, np.int64(0))
+        weigh_features(bins, growth, rules, scale, large, np.int64(1))
 
 
 @inner_kernel

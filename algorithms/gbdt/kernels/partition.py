@@ -13,8 +13,6 @@ from algorithms.gbdt.kernels.booster_arrays import TO_LEFT
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.thread_team import barrier_wait, share_of
 
-FEW = 4096  # up to this many rows, one thread partitions alone
-
 
 @kernel
 def begin_with(given, rows, first, last):
@@ -102,15 +100,14 @@ def partition_alone(rows, spare, column, goes_left, start, end):
 def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
     """Partition rows[start : end] with all threads of a team; return how many go left.
 
+    The rows may be read after another barrier.
+
     Parameters
     ----------
     sums : int64 (size, N_SUMS), numbers of each thread; TO_LEFT is written
     """
-    if team.size == 1 or end - start <= FEW:
-        if rank == 0:
-            sums[0, TO_LEFT] = partition_alone(rows, spare, column, goes_left, start, end)
-        barrier_wait(team)
-        return sums[0, TO_LEFT]
+    if team.size == 1:
+        return partition_alone(rows, spare, column, goes_left, start, end)
     first, last = share_of(team, rank, start, end)
     is_first, is_last = rank == 0, rank == team.size - 1
     if is_last:
@@ -130,5 +127,4 @@ def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
         move_left(rows, spare, last - n_left_own if is_last else first, n_left_own, start + before)
     if not is_last:
         move_right(rows, spare, first, last, n_left_own, start + n_left + (first - start - before))
-    barrier_wait(team)
     return n_left

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from algorithms.gbdt.category_bins import bins_of_codes
+from algorithms.gbdt.kernels.booster_arrays import CategoryBins
 from algorithms.gbdt.kernels.category_codes import add_codes, rebin, write_category_bins
 
 
@@ -103,6 +104,34 @@ def assign_bins(sums, is_frequent, smooth, room):
     scratch = np.empty(n_codes), np.empty((2, n_codes), np.int64)
     write_category_bins(sums, is_frequent, float(smooth), room, *scratch, bins)
     return bins
+
+
+def columns_of_batch(columns, n_rounds, n_scores, size, cat_smooth, weight_unit):
+    """Return the `CategoryBins` of a batch of rounds.
+
+    Parameters
+    ----------
+    columns : list of HighCardinalityColumn
+    n_rounds, n_scores : rounds of the batch, trees of a round
+    size : number of threads
+    cat_smooth, weight_unit : float, see `CategoryBins` and `Booster`
+    """
+    first = np.cumsum([0, *(len(column.codes) + 1 for column in columns)])
+    n_codes = int(first[-1])
+    places = [column.places.astype(np.uint32) for column in columns]
+    return CategoryBins(
+        features=np.array([column.feature for column in columns], np.int64),
+        rooms=np.array([column.room for column in columns], np.int64),
+        first=first,
+        places=np.stack(places) if places else np.empty((0, 0), np.uint32),
+        cat_smooth=float(cat_smooth),
+        smooth=float(cat_smooth / weight_unit),
+        sums=np.empty((size, n_codes, 2), np.int64),
+        slopes=np.empty(n_codes),
+        orders=np.empty((2, n_codes), np.int64),
+        is_frequent=np.empty(n_codes, bool),
+        bins=np.empty((n_rounds, n_scores, n_codes), np.uint8),
+    )
 
 
 def find_frequent(sums, n_rows, cat_smooth):

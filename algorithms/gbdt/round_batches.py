@@ -11,6 +11,7 @@ import numpy as np
 from algorithms.gbdt.boosting import EXTRA, ROUNDING
 from algorithms.gbdt.gradient_quantization import checked, stride_of_sizes
 from algorithms.gbdt.grower import EVERY
+from algorithms.gbdt.high_cardinality import columns_of_batch
 from algorithms.gbdt.kernels import booster_arrays
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, Rounds
 from algorithms.gbdt.kernels.gradients import SOFTMAX
@@ -25,7 +26,7 @@ from algorithms.gbdt.resident_threads import (
     rows_of_trees,
     work_arrays,
 )
-from algorithms.gbdt.thread_choice import is_faster_alone
+from algorithms.gbdt.thread_choice import ROWS_TO_MARK, is_faster_alone
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 
@@ -47,9 +48,8 @@ def can_batch(booster):
         and objective.renewed is None
         and not samples
         and not len(booster.order[0])
-        and not booster.high_cardinality
         and booster.linear is None
-        and (len(booster.growers) > 1 or not booster.grower.is_large)
+        and booster.n_rows < ROWS_TO_MARK
     )
 
 
@@ -61,7 +61,8 @@ def add_sets(trees, nodes, goes_left, codes):
     trees : list of GrownTree, without sets
     nodes : NODE (n_trees, n_nodes), the nodes of each tree and then unused ones
     goes_left : uint8 (at least n_trees, n_nodes, MAX_BINS)
-    codes : list, for each categorical feature its codes, ascending, and their bins
+    codes : list, for each categorical feature its codes, ascending, and their bins: (n_codes,), or
+        (n_trees, n_codes) if they differ
     """
     sizes = np.array([len(tree.nodes) for tree in trees])
     is_used = np.arange(nodes.shape[1]) < sizes[:, None]
@@ -70,7 +71,12 @@ def add_sets(trees, nodes, goes_left, codes):
     for f in np.unique(feature_of).tolist():
         feature_codes, bins = codes[f]
         own = np.flatnonzero(feature_of == f)
-        is_left = goes_left[tree_of[own], node_of[own]][:, bins] == 1
+        left_bins = goes_left[tree_of[own], node_of[own]]
+        if bins.ndim == 1:
+            is_left = left_bins[:, bins] == 1
+        else:
+            pairs = zip(left_bins, tree_of[own].tolist(), strict=True)
+            is_left = np.stack([sides[bins[tree]] for sides, tree in pairs]) == 1
         left_codes = feature_codes[np.nonzero(is_left)[1]]
         ends = np.cumsum(np.count_nonzero(is_left, axis=1)).tolist()
         firsts = [0, *ends[:-1]]
@@ -196,6 +202,14 @@ class RoundBatches:
             weight=self.weight,
             g=booster.g,
             h=booster.h,
+            categories=columns_of_batch(
+                booster.high_cardinality,
+                n_rounds,
+                n_scores,
+                self.size,
+                booster.params.cat_smooth,
+                booster.weight_unit,
+            ),
             **rows_of_trees(self.rows, self.held_out),
             **work_arrays(n_scores),
             **packing_arrays(self.size),
@@ -211,5 +225,13 @@ class RoundBatches:
         if len(self.grower.bins.sizes):
             goes_left = rounds.goes_left[:n_done]
             goes_left = goes_left.reshape(len(trees), -1, MAX_BINS)
-            add_sets(trees, nodes, goes_left, self.grower.codes)
+            add_sets(trees, nodes, goes_left, self._codes(rounds.categories, n_done))
         return [trees[i : i + n_scores] for i in range(0, len(trees), n_scores)]
+
+    def _codes(self, categories, n_done):
+        """Return the codes and their bins of each categorical feature, as of `add_sets`."""
+        codes = list(self.grower.codes)
+        bins = np.concatenate([*categories.bins[:n_done]])  # (n_trees, n_codes)
+        for column, first in zip(self.booster.high_cardinality, categories.first, strict=False):
+            codes[column.feature] = column.codes, bins[:, first : first + len(column.codes)]
+        return codes

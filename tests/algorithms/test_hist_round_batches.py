@@ -195,6 +195,30 @@ def test_sparse_columns_of_shared_trees_are_the_same(monkeypatch, share_trees):
     assert set(share_trees) == {1, 2}
 
 
+@pytest.mark.parametrize("task", ["regression", "weights", "classes"])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_columns_of_many_categories_are_the_same(monkeypatch, share_trees, task, n_jobs):
+    """Their bins are chosen for each tree, which also has missing and rare categories."""
+    X, y = make_frame(3000)
+    rng = np.random.default_rng(4)
+    for name, n_codes in (("many", 400), ("more", 900)):
+        codes = (n_codes * rng.random(len(y)) ** 3).astype(int)
+        X[name] = pd.Categorical.from_codes(
+            np.where(rng.random(len(y)) < 0.05, -1, codes), range(n_codes)
+        )
+        y = y + np.sin(codes)
+    kind, weight = HistogramBoostingRegressor, None
+    if task == "weights":
+        weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    if task == "classes":
+        kind, y = HistogramBoostingClassifier, np.digitize(y, [0.0, 1.0, 2.0])
+    model = kind(**{**OPTIONS, "n_estimators": 24, "n_jobs": n_jobs})
+    models = fit_both(monkeypatch, model, X, y, weight)
+    assert_equal_models(models)
+    assert np.isin([5, 6], models[0].ensemble_.feature).all()
+    assert set(share_trees) == {1, n_jobs}
+
+
 def test_shared_training_ends_when_no_score_changes(monkeypatch, share_trees):
     X, y = make_frame(500)
     options = {**OPTIONS, "n_jobs": 2, "min_split_gain": 20.0}

@@ -184,6 +184,26 @@ class Growth(NamedTuple):
     queue: np.ndarray = NO_FORCED  # int64 (n_forced, 4): forced split and leaf, in their order
 
 
+class CategoryBins(NamedTuple):
+    """Columns of more categories than bins, whose bins are chosen for each tree of a batch.
+
+    The codes of all columns are numbered one after another; the last code of each column stands for
+    missing values.
+    """
+
+    features: np.ndarray  # int64 (n,)
+    rooms: np.ndarray  # int64 (n,), bins for the categories of each column
+    first: np.ndarray  # int64 (n + 1,), number of the first code of each column
+    places: np.ndarray  # uint32 (n, n_rows), code of each row, from 0 in each column
+    cat_smooth: float  # rows that a category needs to get a bin
+    smooth: float  # added to Σh in the slopes, in units of h
+    sums: np.ndarray  # int64 (size, n_codes, 2), scratch space of each thread: Σg and Σh by code
+    slopes: np.ndarray  # float64 (n_codes,), scratch space
+    orders: np.ndarray  # int64 (2, n_codes), scratch space
+    is_frequent: np.ndarray  # bool (n_codes,), scratch space
+    bins: np.ndarray  # uint8 (n_rounds, n_scores, n_codes), written: bin of each code in each tree
+
+
 class Rounds(NamedTuple):
     """Boosting rounds that one call of the growing kernel adds; see `boosting_rounds`.
 
@@ -207,6 +227,7 @@ class Rounds(NamedTuple):
     g: np.ndarray  # float32 (n_scores, n_rows), written
     h: np.ndarray  # float32 (n_scores, n_rows), written; or (n_scores, 0) if all are 1
     work: np.ndarray  # float64 (n_scores + 2, gradients.ROWS), scratch space of softmax
+    categories: CategoryBins
     tables: np.ndarray  # int64, as of `gradient_packing.write_records`
     steps: np.ndarray  # float64 (n_scores, 2), ones at first; NaN if gradients are not finite
     bounds: np.ndarray  # int64 (2,)

@@ -12,6 +12,7 @@ each tree together, and divide the rows of all other steps. Barriers separate th
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MOST_G, MOST_H, ROWS
+from algorithms.gbdt.kernels.category_codes import choose_bins
 from algorithms.gbdt.kernels.gradient_packing import LEAST_ROOM, write_records
 from algorithms.gbdt.kernels.gradients import SOFTMAX, differentiate, differentiate_classes
 from algorithms.gbdt.kernels.partition import begin_with
@@ -77,7 +78,7 @@ def begin_round(rounds, at):
 
 
 @linked_kernel
-def begin_tree(team, rank, rounds, number, growth, records, steps):
+def begin_tree(team, rank, rounds, number, bins, growth, records, steps):
     """Write the packed gradients and the rows of a tree; return whether it can be grown.
 
     Parameters
@@ -86,6 +87,7 @@ def begin_tree(team, rank, rounds, number, growth, records, steps):
     rank : rank of the calling thread in this team
     rounds : Rounds
     number : number of the tree, as of `next_tree`
+    bins : Bins; those of high-cardinality columns are written
     growth : Growth, whose rows are written
     records : int64 (n_rows,), written
     steps : float64 (4,), of the thread, written: the `Scale` of the tree
@@ -101,6 +103,10 @@ def begin_tree(team, rank, rounds, number, growth, records, steps):
     if not write_records(team, rank, g, h, seed, stride, *given):
         return False
     if np.isnan(sizes[0]) or np.isnan(sizes[1]):
+        return False
+    if len(rounds.categories.features) and not choose_bins(
+        team, rank, rounds.categories, at, k, records, sizes[1], bins
+    ):
         return False
     room = min(MOST_G // bounds[0], MOST_H // bounds[1])
     steps[0], steps[1] = sizes[0], sizes[1]

@@ -3,7 +3,8 @@
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
+from algorithms.runtime.thread_team import barrier_wait, share_of
 
 ALONE = 0.3  # fraction of the bins, at each end, that hold one category
 
@@ -75,6 +76,73 @@ def write_category_bins(sums, is_frequent, smooth, room, slopes, orders, bins):
         bins[order[i]] = i
         bins[order[n_kept - 1 - i]] = room - 1 - i
     share_bins(sums, order, alone, n_kept - alone, room - 2 * alone, bins)
+
+
+@linked_kernel
+def choose_bins(team, rank, columns, at, k, records, step_h, bins):
+    """Choose the bins of the categories for a tree, and write them to the table.
+
+    Every thread of the team calls this, after it has written its part of the records. Returns False
+    if another thread has left the team. The threads divide the rows, and the columns in between.
+
+    Parameters
+    ----------
+    columns : CategoryBins
+    at, k : round and score of the tree
+    records : int64 (n_rows,)
+    step_h : step of h
+    bins : Bins, whose columns and sizes are written
+    """
+    if not barrier_wait(team):
+        return False
+    n_rows, sums = len(records), columns.sums
+    first, last = share_of(team, rank, np.int64(0), n_rows)
+    for code in range(sums.shape[1]):
+        sums[rank, code, 0] = sums[rank, code, 1] = 0
+    for c in range(len(columns.features)):
+        own = sums[rank, columns.first[c] : columns.first[c + 1]]
+        add_codes(columns.places[c], records, own, first, last)
+    barrier_wait(team)
+    for c in range(rank, len(columns.features), team.size):
+        bin_column(team, columns, c, n_rows, step_h, columns.bins[at, k], bins)
+    barrier_wait(team)
+    for c in range(len(columns.features)):
+        own = columns.bins[at, k, columns.first[c] : columns.first[c + 1]]
+        place = bins.layout.column[columns.features[c]]
+        rebin(columns.places[c], own, bins.columns[place], bins.rows, place, first, last)
+    return True
+
+
+@inner_kernel
+def bin_column(team, columns, c, n_rows, step_h, chosen, bins):
+    """Write the bin of each code of a column, and the number of codes in each bin."""
+    begin, missing = columns.first[c], columns.first[c + 1] - 1
+    sums, room, total = columns.sums[0], columns.rooms[c], np.int64(0)
+    for code in range(begin, missing + 1):
+        for other in range(1, team.size):
+            sums[code, 0] += columns.sums[other, code, 0]
+            sums[code, 1] += columns.sums[other, code, 1]
+        total += sums[code, 1]
+    rows_per_h = n_rows / max(total, 1)
+    for code in range(begin, missing):
+        h = sums[code, 1]
+        columns.is_frequent[code] = h * rows_per_h + 0.5 >= columns.cat_smooth and h > 0
+    write_category_bins(
+        sums[begin:missing],
+        columns.is_frequent[begin:missing],
+        columns.smooth / step_h,
+        room,
+        columns.slopes[begin:missing],
+        columns.orders[:, begin:missing],
+        chosen[begin:missing],
+    )
+    chosen[missing] = room
+    sizes = bins.sizes[columns.features[c]]
+    for b in range(room):
+        sizes[b] = 0
+    for code in range(begin, missing):
+        if chosen[code] < room:
+            sizes[chosen[code]] += 1
 
 
 @inner_kernel

@@ -84,7 +84,7 @@ def grow_when_called(
                 number = next_tree(rounds, team.size > 1, number)
                 if number < 0:
                     break
-                if not begin_tree(team, rank, rounds, number, growth, records, steps):
+                if not begin_tree(team, rank, rounds, number, bins, growth, records, steps):
                     leave_rounds(rounds)
                     break
             scale = Scale(steps[0], steps[1], np.int64(steps[2]), np.int64(steps[3]))

@@ -29,6 +29,7 @@ BLOCK = 1 << 12  # rows
 OFTEN = 0.5  # a feature stays alone if more than this fraction of rows is not in the default bin
 SELDOM = 4  # a column may be sparse if it has more than this many rows per entry
 MOST_BUNDLES = 512  # maximum number of bundles that a feature is compared with
+LIST_COST = 6  # time of an entry or a row of sparse columns, divided by that of a dense entry
 GRAPH_ROWS = 1 << 13
 GRAPH_PAIRS = 1 << 24
 
@@ -146,7 +147,7 @@ def group_features(table, entries, binner, layout):
         groups = [*groups, *none[:, None]]
     entered = np.array([counts[group].sum() for group in groups], np.int64)
     few = layout.lists & (entered * SELDOM < n_rows)
-    if few.sum() * n_rows <= 2 * (entered[few].sum() + n_rows):
+    if few.sum() * n_rows <= LIST_COST * (entered[few].sum() + n_rows):
         few[:] = False
     dense = [group for group, is_few in zip(groups, few, strict=True) if not is_few]
     listed = [group for group, is_few in zip(groups, few, strict=True) if is_few]

@@ -5,7 +5,7 @@
 Member k of K is a histogram booster (`algorithms/gbdt`) trained on all rows but fold k. It stops
 when its loss on fold k stops improving. All members share the bins. Categorical columns get extra
 columns of target statistics (Micci-Barreca, SIGKDD Explorations 2001), computed out of fold. The
-temperature T of a classifier minimises the out-of-fold log loss.
+temperature T of a classifier minimizes the out-of-fold log loss.
 
 One argument, ``effort``, says how much time training may take. Everything else follows from the
 data (`algorithms/gbdt/effort.py`); docs/algorithms/cross-fitted-boosting.md has the measurements.

@@ -1,4 +1,4 @@
-"""Second-order boosting: each tree takes a Newton step on a regularised objective.
+"""Second-order boosting: each tree takes a Newton step on a regularized objective.
 
 Chen, Guestrin: XGBoost: A scalable tree boosting system. KDD 2016.
 

@@ -2,7 +2,7 @@
 
 A loss is any object with
 
-    start(y, weight)              the constant score F that minimises Σ w L: float64 (n_outputs,)
+    start(y, weight)              the constant score F that minimizes Σ w L: float64 (n_outputs,)
     negative_gradient(y, raw)     −dL/dF: float64 (n_rows, n_outputs), or (n_rows,) for one
     __call__(y, raw, weight)      Σ w L / Σ w, a float
 
@@ -246,7 +246,7 @@ class AbsoluteError(LocationLoss):
 
 
 class Quantile(LocationLoss):
-    """α r, or (α − 1) r if r = y − F is negative; minimised by the α-quantile."""
+    """α r, or (α − 1) r if r = y − F is negative; minimized by the α-quantile."""
 
     kind = kernels.QUANTILE
 

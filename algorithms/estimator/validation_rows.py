@@ -69,8 +69,8 @@ class WatchedAdapter(EstimatorAdapter):
 
     def prepare(self, X, y, weight):
         """Split the rows into training and validation rows."""
-        labelled = self.spec.task.is_classification
-        return split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
+        labeled = self.spec.task.is_classification
+        return split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labeled)
 
     def fit(self, native):
         """Build an estimator and train it until the validation loss stops improving."""

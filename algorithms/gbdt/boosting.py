@@ -1,6 +1,6 @@
 """Boosting rounds: derivatives, packed gradients, row sampling, trees and score updates.
 
-    F₀ = the constant that minimises the loss
+    F₀ = the constant that minimizes the loss
     F_m = F_{m−1} + η · tree_m            tree_m grown on g, h of the loss at F_{m−1}
 
 With several scores per row (classes), each round grows one tree per score, all from the same

@@ -43,7 +43,7 @@ class Plan:
 
 
 def seconds_of_unit(n_rows, n_columns, n_scores):
-    """Return the modelled seconds of one unit of effort, on one thread of a usual machine."""
+    """Return the modeled seconds of one unit of effort, on one thread of a usual machine."""
     return n_scores * (UNIT_SECONDS + UNIT_SECONDS_OF_VALUE * n_rows * n_columns)
 
 

@@ -1,4 +1,4 @@
-"""Quantise gradients: choose the steps, round, and pack g and h of a row into one integer."""
+"""Quantize gradients: choose the steps, round, and pack g and h of a row into one integer."""
 
 import math
 
@@ -21,7 +21,7 @@ def stride_of_sizes(n_rows):
 
 
 def step_of(table, n_rows, what):
-    """Return the quantisation step of some derivatives, a power of two.
+    """Return the quantization step of some derivatives, a power of two.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ class Objective:
         return (y == np.arange(self.n_scores)[:, None]).astype(dtype)
 
     def first_scores(self, y, weight, total=exact_total):
-        """Return the constant that minimises the loss, float64 (n_scores,).
+        """Return the constant that minimizes the loss, float64 (n_scores,).
 
         Parameters
         ----------

@@ -9,8 +9,8 @@ Boosting grows many shallow trees on the same table: ::
             tree = grown.tree()                # algorithms.trees.tree.Tree
             means = grown.values[grown.leaf]   # of every row's leaf, also for weight 0
 
-A tree splits the rows greedily to maximise Σ s² / (w + λ) over its leaves, where w is a leaf's
-weight and s its Σ w v. With λ = 0 this minimises the squared error. Other uses:
+A tree splits the rows greedily to maximize Σ s² / (w + λ) over its leaves, where w is a leaf's
+weight and s its Σ w v. With λ = 0 this minimizes the squared error. Other uses:
 
 - Two classes by gini: let v be the code 0 or 1. The weighted variance p (1 − p) is half of gini
   2 p (1 − p), so the splits are the same; ``grown.tree(gini=True)`` holds shares and gini.

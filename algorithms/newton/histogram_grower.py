@@ -115,7 +115,7 @@ class HistGrower:
             before, depth = grower.n_leaves, depth + 1
 
     def sums(self, rows):
-        """Return Σg and Σh of a tree's rows, in quantisation steps."""
+        """Return Σg and Σh of a tree's rows, in quantization steps."""
         own = self.records if rows is None else self.records[rows]
         return (own >> HALF).sum(), (own & LOW).sum()
 

@@ -1,7 +1,7 @@
 """Grower of exact trees with the level-wise kernels of gradient boosting, if these are applicable.
 
-These kernels maximise Σ s² / (w + λ), with w the weight of a side and s its Σ w v. With w = h and
-v = −g/h this is Σ G² / (H + λ). All thresholds are considered, but bounds over bins of neighbours
+These kernels maximize Σ s² / (w + λ), with w the weight of a side and s its Σ w v. With w = h and
+v = −g/h this is Σ G² / (H + λ). All thresholds are considered, but bounds over bins of neighbors
 exclude most of them: faster than a pass over sorted columns (`newton.exact_grower`).
 """
 

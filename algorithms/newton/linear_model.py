@@ -105,7 +105,7 @@ class LinearRounds:
 
 
 def best_step(g, h, w, l1, l2):
-    """Return the step of a coefficient w that minimises the loss; see the module's docstring."""
+    """Return the step of a coefficient w that minimizes the loss; see the module's docstring."""
     if h < LEAST_H:
         return 0.0
     g, h = g + l2 * w, h + l2

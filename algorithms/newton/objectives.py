@@ -13,7 +13,7 @@ as in XGBoost.
 
 The initial score is the best-fitting constant: after the link it is the mean of y, or the class
 frequencies; for absolute and quantile errors it is the quantile. All are estimated as in XGBoost 3,
-except that weights of 1 are ignored (XGBoost's weighted quantile selects another neighbour). Leaf
+except that weights of 1 are ignored (XGBoost's weighted quantile selects another neighbor). Leaf
 values of absolute and quantile errors are that quantile too. If there is no closed form, the
 initial score is one Newton step from 0; expectiles take it from the mean of y
 (`newton/expectiles.py`). "reg:squaredlogerror" starts from its best constant, where

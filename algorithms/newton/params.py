@@ -86,7 +86,7 @@ POISSON_STEP = 0.7  # default max_delta_step of count:poisson, as in XGBoost
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on the size of a tree, and the regularisation of its leaf values."""
+    """Limits on the size of a tree, and the regularization of its leaf values."""
 
     max_depth: int  # 0: any
     min_child_weight: float

@@ -20,7 +20,7 @@ class RankingSettings:
     """Parameters of a ranking objective."""
 
     level: int = LEVELS["topk"]  # number of first ranks, or of random pairs of each document
-    normalised: bool = True
+    normalized: bool = True
     by_difference: bool = True
     exponential: bool = True  # whether the gain of label y is 2^y − 1
     is_random: bool = False  # whether pairs are random instead of those of the first ranks
@@ -59,7 +59,7 @@ def read_ranking_settings(params):
         raise ValueError(f"lambdarank_bias_norm must be at least 0, not {bias_norm}")
     return RankingSettings(
         level,
-        normalised=is_true(params, "lambdarank_normalization", default=True),
+        normalized=is_true(params, "lambdarank_normalization", default=True),
         by_difference=is_true(params, "lambdarank_score_normalization", default=True),
         exponential=is_true(params, "ndcg_exp_gain", default=True),
         is_random=method == "mean",
@@ -135,7 +135,7 @@ class RankingObjective:
             spare, by_label = np.empty((2, self.longest), np.int32)
             given = score[0], self.label, self.gain, self.query_weight, self.bounds
             pairs = self.max_dcg, self.discount, settings.level, seed
-            flags = settings.normalised, settings.by_difference
+            flags = settings.normalized, settings.by_difference
             biases = self.bias.plus, self.bias.minus, self.bias.costs
             scratch = self.order, spare, by_label, work
             kind = KINDS[self.name]

@@ -1,4 +1,4 @@
-"""Cells of neighbouring values of each column; candidate thresholds lie between cells.
+"""Cells of neighboring values of each column; candidate thresholds lie between cells.
 
 The paper's sketch finds values that divide Σh evenly, with a small error (Chen & Guestrin 2016,
 section 3.3). Cells do the same: once per fit each column is cut into about `CELLS` cells of about

@@ -302,7 +302,7 @@ def count_drawn(n_columns, share):
 
 
 def aligned(shape, dtype):
-    """Return an uninitialised array that starts at a multiple of `LINE` bytes."""
+    """Return an uninitialized array that starts at a multiple of `LINE` bytes."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.empty(size + LINE, np.uint8)
     first = -room.ctypes.data % LINE

@@ -2,7 +2,7 @@
 
 If no base score is given, it is estimated as in XGBoost 3.2:
 
-    losses of a generalised linear model   the weighted mean of y, in float64, then its link
+    losses of a generalized linear model   the weighted mean of y, in float64, then its link
     pseudo-Huber, or a scale_pos_weight    one Newton step from F = 0: −Σg / max(Σh, 10⁻⁶)
     absolute error, quantiles              the (weighted) median, or quantile
     softmax                                log (share of the class + 10⁻⁶), minus their mean
@@ -172,7 +172,7 @@ class Objective:
         return self.to_score(apply_function(self.loss.inverse, np.array([step], np.float32)))
 
     def log_shares(self):
-        """Return the centred logarithms of the shares of the classes."""
+        """Return the centered logarithms of the shares of the classes."""
         counts = np.zeros(self.n_scores, np.float32)
         np.add.at(counts, self.y.astype(np.int64), self.weight)
         shares = (counts * (1.0 / add_up(self.weight))).astype(np.float32)

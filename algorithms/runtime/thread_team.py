@@ -1,4 +1,4 @@
-"""Teams of threads that run one kernel together and synchronise at barriers inside it.
+"""Teams of threads that run one kernel together and synchronize at barriers inside it.
 
 Each thread of a team calls the same kernel with its own rank; barriers separate the steps of the
 work. A barrier takes well under a microsecond, starting threads about fifty; growing a tree has

@@ -59,7 +59,7 @@ ADVICE = {
     "constant columns predict one value, or are rejected with a reason": (
         "Train a constant model, or raise a ValueError with a reason."
     ),
-    "a constant target is learnt, or rejected with a reason": (
+    "a constant target is learned, or rejected with a reason": (
         "Predict the constant, or raise a ValueError with a reason."
     ),
     "a saved model predicts the same": "Keep all that `predict` needs when pickled.",

@@ -30,7 +30,7 @@ def columns(n, seed=0):
 
 
 def largest_step(values):
-    """Return the largest allowed quantisation step of values."""
+    """Return the largest allowed quantization step of values."""
     mean = values.mean(dtype=np.float64)
     return max(mean * 2.0**-MEAN_BITS, values.max() * 2.0 ** (1 - MOST_BITS))
 

@@ -1,6 +1,6 @@
 """Arrays that the kernels of the histogram booster share.
 
-The gradient and the hessian of a row are quantised to integers and packed into one int64, the
+The gradient and the hessian of a row are quantized to integers and packed into one int64, the
 *record* of the row:
 
     record = g · 2³² + h          −2³⁰ ≤ g ≤ 2³⁰,  0 ≤ h ≤ 2³⁰
@@ -122,7 +122,7 @@ class Bins(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Constraints and regularisation of a tree; names are those of LightGBM's parameters."""
+    """Constraints and regularization of a tree; names are those of LightGBM's parameters."""
 
     num_leaves: int
     max_depth: int
@@ -149,7 +149,7 @@ class Rules(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Quantisation steps of gradients and hessians, and the seed of a tree."""
+    """Quantization steps of gradients and hessians, and the seed of a tree."""
 
     g: float
     h: float

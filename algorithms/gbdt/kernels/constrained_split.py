@@ -1,4 +1,4 @@
-"""Find the best split with constrained or regularised leaf values, and the best categorical split.
+"""Find the best split with constrained or regularized leaf values, and the best categorical split.
 
 With v the value that the leaf of a side would get (`value_of`),
 

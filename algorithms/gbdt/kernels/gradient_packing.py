@@ -1,4 +1,4 @@
-"""Quantise gradients and hessians to integers and pack them, with unbiased random rounding.
+"""Quantize gradients and hessians to integers and pack them, with unbiased random rounding.
 
     step  Δ = 2^⌈log₂(max / 2³⁰)⌉ at least, and such that the mean |g| is about 2¹⁵ steps
     q = ⌊g / Δ + u⌋           u in [0, 1), a hash of the row and the seed of the tree: E q = g / Δ
@@ -128,7 +128,7 @@ def merge_sizes(tables):
 
 @kernel
 def step_of_sizes(table, stride, n_rows):
-    """Return the quantisation step for a table of sizes, and a bound on |v| in steps.
+    """Return the quantization step for a table of sizes, and a bound on |v| in steps.
 
     Parameters
     ----------

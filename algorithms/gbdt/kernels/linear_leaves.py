@@ -1,11 +1,11 @@
 """Linear models of leaves: ridge regression on the gradients and hessians of a leaf's rows.
 
-The coefficients of a leaf minimise the second-order loss of its rows,
+The coefficients of a leaf minimize the second-order loss of its rows,
 
     Σᵢ gᵢ f(xᵢ) + ½ hᵢ f(xᵢ)² + ½ λ Σⱼ bⱼ²        f(x) = c + Σⱼ bⱼ xⱼ
 
 so they solve (XᵀHX + λ I) b = −Xᵀg. X has the features of the leaf's path and a column of ones;
-the constant is not penalised. Rows with a missing value in one of these features are left out.
+the constant is not penalized. Rows with a missing value in one of these features are left out.
 
 One thread computes a leaf, so the result does not depend on the number of threads. With the rules
 of LightGBM all sums are in LightGBM's order, row by row. By default, the values are taken relative

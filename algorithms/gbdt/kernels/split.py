@@ -14,7 +14,7 @@ Ties are broken by the lowest feature, then the lowest bin, then missing values 
 features can be scanned in any order. Thresholds of one feature are compared by score, features by
 gain: the score minus that of the leaf, rounded.
 
-Sums are integers in quantisation steps (`Scale`), and gains are in units of Δg² / Δh.
+Sums are integers in quantization steps (`Scale`), and gains are in units of Δg² / Δh.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Binning of sorted columns into groups of neighbouring values, once for all trees."""
+"""Binning of sorted columns into groups of neighboring values, once for all trees."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """Arrays of level-wise growth, and their names.
 
 All nodes of a level, the *slots* 0 … K − 1, are searched at once. Once per fit, each column's
-values are put into at most `MOST` bins of neighbouring values, with one *code* per row. The sums of
+values are put into at most `MOST` bins of neighboring values, with one *code* per row. The sums of
 a bin for each slot are accumulated in row order, without random access. These sums bound the score
 of any threshold inside a bin, so only a few bins are searched inside. No distinct threshold is
 missed.

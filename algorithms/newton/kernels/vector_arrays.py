@@ -37,7 +37,7 @@ NODE = np.dtype(
 
 
 class VectorRules(NamedTuple):
-    """Limits on a tree, and the regularisation of its values."""
+    """Limits on a tree, and the regularization of its values."""
 
     n_outputs: int
     shared_h: int  # 1: all outputs have the same H

@@ -21,7 +21,7 @@ LEAST_SPAN = np.float32(1e-3)
 
 
 @kernel
-def summarise_sorted(values, rows, weights, most, out):
+def summarize_sorted(values, rows, weights, most, out):
     """Pick values at evenly spaced ranks, and the last one; return their number.
 
     Parameters

@@ -6,7 +6,7 @@ loss w log(1 + e^(F_b − F_a)). With p = e^(F_b) / (e^(F_a) + e^(F_b)), −loss
     g_a = w p,  g_b = −w p        h_a = h_b = −w p (1 − p)
 
 PAIRLOGIT takes given pairs. YETIRANK draws orders of each query: the documents are sorted by
-e^F u / (1 − u) with u uniform in [0, 1), which adds logistic noise to F. The neighbours at the
+e^F u / (1 − u) with u uniform in [0, 1), which adds logistic noise to F. The neighbors at the
 ranks r and r + 1 (from 0) form a pair of weight 0.15 decayʳ |y_a − y_b| / number of orders.
 
 Gulin, Kuralenok, Pavlov: Winning the transfer learning track of Yahoo's learning to rank challenge

@@ -104,7 +104,7 @@ def scan_features(
     n_bins : int64 (n_features,)
     stride : number of entries of a feature
     l2 : λ, in the unit of the weights
-    step : (2,) float64, quantisation steps of gradients and weights
+    step : (2,) float64, quantization steps of gradients and weights
     kind : L2 or COSINE
     noise : float64 (2 ** NOISE_BITS,), quantiles of the noise; (0,): no noise
     seed : uint32, seed of the noise

@@ -1,7 +1,7 @@
 """Exact search of the best split of one feature, without sorting its rows.
 
 For two classes by gini with integer weights. The rows of a node are summed into *cells* of
-neighbouring ranks. With s the weight of class 1, the score of a split (see `scan`)
+neighboring ranks. With s the weight of class 1, the score of a split (see `scan`)
 
     S(n_L, s_L) = s_L² / n_L + (s − s_L)² / (n − n_L)
 

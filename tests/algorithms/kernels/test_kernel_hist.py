@@ -175,7 +175,7 @@ def test_packed_gradients_hold_the_largest_value(seed, power):
 
 @given(st.integers(0, 2**32 - 1), st.floats(-140, 120), st.integers(1, 40_000))
 @few
-def test_quantisation_step_covers_mean_and_maximum(seed, power, n):
+def test_quantization_step_covers_mean_and_maximum(seed, power, n):
     values = np.abs(rng_of(seed).standard_cauchy(n) * 2.0**power)
     values = np.clip(values, 2.0**-149, np.finfo(np.float32).max).astype(np.float32)
     stride = hist_records.stride_of_sizes(n)

@@ -156,7 +156,7 @@ def weigh(kind, x, rng):
         power = rng.uniform(-6, 6, n)
     elif kind == "few":
         power = np.where(rng.random(n) < 20 / n, 6.0, -6.0)
-    else:  # neighbours
+    else:  # neighbors
         at = np.sort(x)[rng.integers(n)]
         power = 6 - 12 * np.minimum(np.abs(x - at) / rng.uniform(0.001, 0.5), 1.0)
     return (10.0**power).astype(np.float32)
@@ -179,7 +179,7 @@ def propose(cells, f, h, room):
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 10**6),
-    st.sampled_from(["anywhere", "few", "neighbours"]),
+    st.sampled_from(["anywhere", "few", "neighbors"]),
     st.sampled_from([2, 20, 256]),
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([0.0, 0.4]),
@@ -208,7 +208,7 @@ def test_every_threshold_is_near_a_candidate(seed, kind, room, missing, zeros):
 def test_column_is_sketched_once_for_equal_weights():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 2)).astype(np.float32)
-    h = weigh("neighbours", X[:, 0], rng)
+    h = weigh("neighbors", X[:, 0], rng)
     cells = Cells(X, ALONE, "test")
     before = cells.edges[:]
     propose(cells, 0, h, 256)

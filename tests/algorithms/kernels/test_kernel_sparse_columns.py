@@ -103,7 +103,7 @@ def test_edges_of_float64_equal_edges_of_rounded_values():
     assert np.array_equal(wide[0].astype(np.float32), narrow[0])
 
 
-def neighbours(rng, n, d):
+def neighbors(rng, n, d):
     """Return float64 numbers at float32 values, half way to the next one, and just beside that."""
     base = rng.normal(size=6).astype(np.float32)[rng.integers(0, 6, (n, d))]
     after = np.nextafter(base, np.float32(np.inf)).astype(np.float64)
@@ -117,7 +117,7 @@ def neighbours(rng, n, d):
 def test_float64_rows_train_like_their_float32_copies(seed, threads, kind):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, 400)), int(rng.integers(1, 9))
-    X = neighbours(rng, n, d)
+    X = neighbors(rng, n, d)
     if kind == "zeros":
         X[rng.random((n, d)) < 0.8] = 0.0
     elif kind == "gaps":

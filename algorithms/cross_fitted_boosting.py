@@ -40,9 +40,9 @@ from algorithms.runtime.threads import AllThreads
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 PRIOR = 10.0  # rows that the overall mean counts as in a target statistic
-LEAST_CATEGORIES = 13  # fewer categories of many rows each are split well without statistics
+MIN_CATEGORIES = 13  # fewer categories of many rows each are split well without statistics
 MANY_ROWS = 200  # of a category, on average
-MOST_TARGETS = 8  # classes, the most frequent ones, that have statistics
+MAX_TARGETS = 8  # classes, the most frequent ones, that have statistics
 
 
 class BaseBoosting(AllThreads, BaseEstimator):
@@ -157,7 +157,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         for column in np.flatnonzero(is_categorical).tolist():
             n_categories = len(np.unique(X[:, column]))
             has_few_rows = len(X) < MANY_ROWS * n_categories
-            if n_categories >= LEAST_CATEGORIES or (n_categories > 2 and has_few_rows):
+            if n_categories >= MIN_CATEGORIES or (n_categories > 2 and has_few_rows):
                 chosen.append(column)
         return chosen
 
@@ -299,7 +299,7 @@ class BoostingClassifier(ClassifierMixin, BaseBoosting):
     def _targets(self, codes):
         """Return the indicators of the classes that have target statistics."""
         counts = np.bincount(codes, minlength=self.n_classes_)
-        chosen = [1] if self.n_classes_ == 2 else np.argsort(-counts, kind="stable")[:MOST_TARGETS]
+        chosen = [1] if self.n_classes_ == 2 else np.argsort(-counts, kind="stable")[:MAX_TARGETS]
         return (codes[:, None] == np.asarray(chosen)).astype(np.float64)
 
     def decision_function(self, X):

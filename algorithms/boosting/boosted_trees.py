@@ -11,7 +11,7 @@ from algorithms.runtime.threads import Workers, threads_worth
 from algorithms.runtime.value_checks import GAPS, find_odd
 
 WALKS_AT_ONCE = 1 << 22  # a fraction of a second; Ctrl-C is handled between blocks
-FEWEST_ROWS = 1024
+MIN_ROWS = 1024
 WALKS_OF_A_THREAD = 1 << 16  # of small trees; fewer do not pay for starting a thread
 
 
@@ -64,7 +64,7 @@ class BoostedWalker:
                 add_trees(*joined, rate, X, raw.T, first, last)
 
         with Workers(threads_worth(threads, len(X) * len(grown), WALKS_OF_A_THREAD)) as workers:
-            workers.share_steps(walk, len(X), max(FEWEST_ROWS, WALKS_AT_ONCE // len(grown)))
+            workers.share_steps(walk, len(X), max(MIN_ROWS, WALKS_AT_ONCE // len(grown)))
 
 
 def has_gaps(X):

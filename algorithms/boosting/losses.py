@@ -30,7 +30,7 @@ from algorithms.levelwise.kernels.level_arrays import BLOCK_ROWS
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 ALL_CLASSES = -1
-MOST_SUMS = 1 << 20  # limit of nodes × blocks of rows; two floats each
+MAX_SUMS = 1 << 20  # limit of nodes × blocks of rows; two floats each
 SMALLEST = 1e-150  # below this curvature the step is 0
 HALF = 0.5
 
@@ -151,7 +151,7 @@ def sum_leaves(loss, groups, label):
 
     The choice between the two methods depends on rows and nodes only, never on threads.
     """
-    if count_blocks(groups.y) * len(groups.means) > MOST_SUMS:
+    if count_blocks(groups.y) * len(groups.means) > MAX_SUMS:
         return count_leaves(loss, groups, label)
     blocks = np.empty((count_blocks(groups.y), len(groups.means), 2))
     weight = NO_FLOATS if groups.weight is None else groups.weight

@@ -28,7 +28,7 @@ from algorithms.gbdt.phase_timer import BUNDLING, timed_phase
 BLOCK = 1 << 12  # rows
 OFTEN = 0.5  # a feature stays alone if more than this fraction of rows is not in the default bin
 SELDOM = 4  # a column may be sparse if it has more than this many rows per entry
-MOST_BUNDLES = 512  # maximum number of bundles that a feature is compared with
+MAX_BUNDLES = 512  # maximum number of bundles that a feature is compared with
 GRAPH_ROWS = 1 << 13
 GRAPH_PAIRS = 1 << 24
 
@@ -156,7 +156,7 @@ def group_features(table, entries, binner, layout):
 def bundle_features(features, n_rows, entries, binner, layout):
     """Return the bundle of each feature, int64; −1 without a bundle."""
     counts = entries.counts
-    room = int(np.clip(SELDOM * counts[features].sum() // n_rows + 1, 1, MOST_BUNDLES))
+    room = int(np.clip(SELDOM * counts[features].sum() // n_rows + 1, 1, MAX_BUNDLES))
     taken = np.zeros((room, -(-n_rows // 64)), np.uint64)
     used, conflicts = np.zeros((2, room), np.int64)
     bundle = np.full(len(counts), -1)

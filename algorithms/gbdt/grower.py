@@ -4,7 +4,7 @@ import numpy as np
 
 from algorithms.gbdt.bundles import stride_of
 from algorithms.gbdt.kernels import booster_arrays
-from algorithms.gbdt.kernels.leaf_lookup import AT_ONCE, MOST_LEAVES, list_runs, place_rows
+from algorithms.gbdt.kernels.leaf_lookup import AT_ONCE, MAX_LEAVES, list_runs, place_rows
 from algorithms.gbdt.kernels.partition import begin_with
 from algorithms.gbdt.kernels.score_update import (
     add_leaves,
@@ -178,7 +178,7 @@ class Grower:
         """Return the last tree's splits in the form of `place_rows`, or None if not supported."""
         growth, places = self._own, self.bins.layout
         are_few = 2 * len(growth.rows) > len(self.leaf_of)  # others: parting them costs less
-        most = MOST_LEAVES // 2 if are_few else MOST_LEAVES
+        most = MAX_LEAVES // 2 if are_few else MAX_LEAVES
         if len(self.bins.sparse.cells) or self.n_leaves > most:
             return None
         nodes = growth.nodes[: 2 * self.n_leaves - 1]

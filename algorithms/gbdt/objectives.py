@@ -54,7 +54,7 @@ COUNTS = ("poisson", "tweedie")
 CLASSES = ("binary", "multiclass", "multiclassova")
 LINKS = dict.fromkeys(kinds.LOGARITHMIC, "exp") | {kinds.LOGISTIC: "sigmoid"}
 TINY = 1e-15  # minimum distance of class frequencies from 0 and 1, as in LightGBM
-LEAST_MEAN = float(np.finfo(np.float64).tiny)
+MIN_MEAN = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Objective:
         if self.kind == kinds.LOGISTIC:
             share = min(max(mean, TINY), 1.0 - TINY)
             return np.log(share / (1.0 - share)) / self.constant
-        return np.log(max(mean, LEAST_MEAN)) if self.link == "exp" else mean
+        return np.log(max(mean, MIN_MEAN)) if self.link == "exp" else mean
 
 
 def default_objective(n_classes):
@@ -223,8 +223,8 @@ def check_range(name, y, where=""):
     where : str, name of the table for the error message
     """
     name = ALIASES.get(name, name)
-    if name == "gamma" and (y < LEAST_MEAN).any():
-        least = "" if (y <= 0).any() else f", of at least {LEAST_MEAN}"  # otherwise exp(F) is 0
+    if name == "gamma" and (y < MIN_MEAN).any():
+        least = "" if (y <= 0).any() else f", of at least {MIN_MEAN}"  # otherwise exp(F) is 0
         raise ValueError(f"objective 'gamma' needs y > 0{least}{where}")
     if name in COUNTS and (y < 0).any():
         raise ValueError(f"objective {name!r} needs y >= 0{where}")

@@ -23,7 +23,7 @@ from algorithms.runtime.threads import leave, make_team
 
 SLOWER = 1.2  # sharing a tree failed if it takes this many times as long as one thread
 FIRST = 2  # trees that one thread grows first; the first one includes loading time
-MOST_ALONE = 64  # maximum number of trees that one thread grows before sharing is tried again
+MAX_ALONE = 64  # maximum number of trees that one thread grows before sharing is tried again
 PATIENCE = 4  # factor of a helper's polling time, because a round has other steps between trees
 NO_SIGNS = np.zeros(SIGNS, np.int64)
 
@@ -118,7 +118,7 @@ class ResidentThreads:
         if perf_counter() - began <= SLOWER * self._seconds:
             self._next_alone = 1
         else:
-            self._alone, self._next_alone = self._next_alone, min(2 * self._next_alone, MOST_ALONE)
+            self._alone, self._next_alone = self._next_alone, min(2 * self._next_alone, MAX_ALONE)
 
     def _grow_together(self, scale):
         """Grow a tree together with the helper threads."""

@@ -20,8 +20,8 @@ from algorithms.gbdt.thread_choice import is_faster_alone
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 
-MOST_ROUNDS = 64  # rounds in a batch
-MOST_BYTES = 1 << 24  # size of the trees of a batch
+MAX_ROUNDS = 64  # rounds in a batch
+MAX_BYTES = 1 << 24  # size of the trees of a batch
 NO_SCALE = booster_arrays.Scale(1.0, 1.0)  # the kernel computes that of each tree
 
 
@@ -105,7 +105,7 @@ class RoundBatches:
         ValueError
             If gradients are not finite.
         """
-        rounds = self._rounds(min(count, self._most_rounds()))
+        rounds = self._rounds(min(count, self._max_rounds()))
 
         def run(rank, _):
             self._grow(rounds._replace(rank=rank, **work_arrays(len(rounds.score))))
@@ -129,12 +129,12 @@ class RoundBatches:
         given = grower.bins, records, growth, grower.scratch, rules
         grow(NO_SCALE, make_team(1), 0, *given, rounds=rounds)
 
-    def _most_rounds(self):
+    def _max_rounds(self):
         """Return the maximum number of rounds in a batch, which limits the size of its arrays."""
         n_nodes = len(self.grower.growth.nodes) * len(self.booster.score)
         per_node = NODE.itemsize + (MAX_BINS if len(self.grower.bins.sizes) else 0)
         of_held_out = 8 * len(self.held_out) * len(self.booster.score)
-        return max(1, min(MOST_ROUNDS, MOST_BYTES // (n_nodes * per_node + of_held_out)))
+        return max(1, min(MAX_ROUNDS, MAX_BYTES // (n_nodes * per_node + of_held_out)))
 
     def _rounds(self, n_rounds):
         """Return the `Rounds` of the next batch, with the work arrays of the first thread."""

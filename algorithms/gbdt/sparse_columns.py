@@ -14,7 +14,7 @@ from algorithms.gbdt.category_bins import bins_of_codes
 from algorithms.gbdt.kernels.binning import ROWS_AT_ONCE, bin_entries
 from algorithms.gbdt.kernels.csr_binning import bin_by_row, close_gaps, count_columns, take_values
 
-MOST_EDGES = 1 << 16  # maximum number of edges for which CSR entries are binned in row order
+MAX_EDGES = 1 << 16  # maximum number of edges for which CSR entries are binned in row order
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class ByRow:
 
     def bin(self, edges, workers):
         """Return the bins of all entries that are not in the default bin, as `ByColumn.bin`."""
-        if len(edges.values) > MOST_EDGES or any(codes is not None for codes in edges.codes):
+        if len(edges.values) > MAX_EDGES or any(codes is not None for codes in edges.codes):
             return ByColumn(sparse.csc_array(self.matrix)).bin(edges, workers)
         n_columns = self.shape[1]
         starts = starts_of(self.parts)

@@ -10,7 +10,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.bin_edges import find_column_edges
 
-MOST_ENTRIES = 4096  # maximum entries of a column in the kernel; a radix sort is faster for more
+MAX_ENTRIES = 4096  # maximum entries of a column in the kernel; a radix sort is faster for more
 LEFT_OUT = -1
 
 
@@ -81,7 +81,7 @@ def choose_column_edges(table, drawn, others, gaps, limits, workers):
     values.flags.writeable = False  # one type, whether X may be written or not
     counts, n_columns = end - start, len(start)
     edges = np.empty(len(values))
-    found = np.where(others | (counts > MOST_ENTRIES), LEFT_OUT, 0)
+    found = np.where(others | (counts > MAX_ENTRIES), LEFT_OUT, 0)
     room = int(counts[found == 0].max(initial=0)) + 1
     n_drawn = -1 if np.isnan(table.absent) else len(drawn)
     numbers = np.array([limits.max_bin, limits.min_in_bin, limits.min_in_leaf], np.int64)

@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 4096
 SAMPLED = 1024  # rows in the sample that selects columns of dense X
 FEW_ENTRIES = 0.5  # maximum fraction of non-zero rows of a selected column
 WORTH_IT = 0.25  # minimum fraction of selected columns
-MOST_COLUMNS = 4096  # candidates up to which pairs are compared; of more, all are selected
+MAX_COLUMNS = 4096  # candidates up to which pairs are compared; of more, all are selected
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def exclusive_columns(X, read_as):
     rows = X[:: -(-len(X) // SAMPLED)].astype(read_as, copy=False)
     is_set = rows != 0.0
     chosen = np.flatnonzero(is_set.sum(axis=0) <= FEW_ENTRIES * len(rows))
-    if 1 < len(chosen) <= MOST_COLUMNS:
+    if 1 < len(chosen) <= MAX_COLUMNS:
         chosen = chosen[are_exclusive(is_set[:, chosen])]
     is_worth_it = len(chosen) > max(1, WORTH_IT * X.shape[1])
     return chosen if is_worth_it else np.empty(0, np.int64)

@@ -39,7 +39,7 @@ from algorithms.trees.kernels import tree_arrays
 from algorithms.trees.tree import Tree
 
 DEEPEST = 10  # maximum depth; limits the size of the sums of all slots and bins
-FEWEST = 1024  # bins of all planes; up to this number, bins are not merged
+MIN_BINS_TO_MERGE = 1024  # bins of all planes; up to this number, bins are not merged
 LINE_OF_CACHE = 8  # float64
 FEW_PLANES = 4  # planes of four columns summed at once; their entries fit in the cache
 MAX_CANDIDATES = 1 << 16  # candidate bins that a thread stores before searching, 64 bytes each
@@ -135,7 +135,7 @@ class LevelGrower:
     def _allocate_planes(self, max_depth):
         """Allocate the planes of all levels but the last."""
         planes = 1 << max(max_depth - 2, 0)
-        coarse = max(len(self._at), FEWEST, planes * (level_arrays.CODES >> level_arrays.COARSEST))
+        coarse = max(len(self._at), MIN_BINS_TO_MERGE, planes * (level_arrays.CODES >> level_arrays.COARSEST))
         room = level_arrays.CELL * min(planes * level_arrays.CODES, coarse)
         room += LINE_OF_CACHE  # columns a power of two apart would evict each other from the cache
         if self._sums.shape[1] < room:
@@ -289,7 +289,7 @@ def new_space(n_rows):
 
 def choose_shift(n_planes, n_rows):
     """Return the shift of the codes for which planes have at most as many bins as rows."""
-    shift, most = 0, max(n_rows, FEWEST)
+    shift, most = 0, max(n_rows, MIN_BINS_TO_MERGE)
     while shift < level_arrays.COARSEST and n_planes * (level_arrays.CODES >> shift) > most:
         shift += 1
     return shift

@@ -16,11 +16,11 @@ from algorithms.model_io.catboost_categories import (
 )
 from algorithms.model_io.catboost_nodes import read_tree
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import MOST_FEATURES, MOST_OUTPUTS, check_features, integers
+from algorithms.model_io.limits import MAX_FEATURES, MAX_OUTPUTS, check_features, integers
 from harness import Missing, Tree, TreeEnsemble
 
 TREES, NODES, FEATURES = "oblivious_trees", "trees", "features_info"
-MOST_DEPTH = 16  # CatBoost's limit
+MAX_DEPTH = 16  # CatBoost's limit
 LINKS = {
     "RMSE": "identity",
     "MAE": "identity",
@@ -76,7 +76,7 @@ def read(document):
         raise ModelFileError(f"the loss_function {name!r} is not supported")
     scale, bias = document.get("scale_and_bias", (1.0, [0.0]))
     bias = np.array(bias, np.float64, ndmin=1)
-    if bias.ndim != 1 or not 1 <= len(bias) <= MOST_OUTPUTS:
+    if bias.ndim != 1 or not 1 <= len(bias) <= MAX_OUTPUTS:
         raise ModelFileError("its bias is not a list of numbers")
     features, derived = read_features(document)
     read_one = one_tree if TREES in document else read_tree
@@ -164,7 +164,7 @@ class NumericFeatures:
 
     def __init__(self, saved):
         columns = [one["flat_feature_index"] for one in saved]
-        self.columns = integers(columns, 0, MOST_FEATURES - 1, "flat_feature_index")
+        self.columns = integers(columns, 0, MAX_FEATURES - 1, "flat_feature_index")
         self.indices = [one.get("feature_index") for one in saved]
         if len(set(columns)) < len(columns):
             raise ModelFileError("two features have the same flat_feature_index")
@@ -244,8 +244,8 @@ def one_tree(saved, features, n_scores, scale):
     """
     splits = saved.get("splits") or []
     depth = len(splits)
-    if depth > MOST_DEPTH:
-        raise ModelFileError(f"a tree has {depth} splits; at most {MOST_DEPTH} are possible")
+    if depth > MAX_DEPTH:
+        raise ModelFileError(f"a tree has {depth} splits; at most {MAX_DEPTH} are possible")
     numbers = features.read_numbers(splits)
     n_leaves = 1 << depth
     order = leaf_order(depth)

@@ -24,7 +24,7 @@ from algorithms.runtime.threads import ALONE
 SAMPLE = 200_000  # rows from which bins are computed
 NO_H = np.empty(0, np.float32)
 ROUNDING = 7  # salt of the seed
-MOST_BYTES = 1 << 32  # of the leaves' histograms; not all of it need be touched
+MAX_BYTES = 1 << 32  # of the leaves' histograms; not all of it need be touched
 
 
 class HistGrower:
@@ -157,9 +157,9 @@ def make_rules(limits, params, n_rows):
 
 
 def histograms_fit(rules, bins):
-    """Return whether the histograms of all leaves fit in `MOST_BYTES`."""
+    """Return whether the histograms of all leaves fit in `MAX_BYTES`."""
     needed = rules.num_leaves * 16 * stride_of(bins.layout) * len(bins.layout.length)
-    return needed <= MOST_BYTES
+    return needed <= MAX_BYTES
 
 
 def as_nodes(tree, binner):

@@ -7,10 +7,10 @@ import numpy as np
 from algorithms.gbdt.kernels.ranking import write_max_dcg
 from algorithms.gbdt.query_groups import find_discounts, local_order
 from algorithms.newton.kernels.ranking import MAP, NDCG, PAIRWISE, PARTS, differentiate_ranking
-from algorithms.newton.position_bias import MOST_POSITIONS, NoPositionBias, PositionBias
+from algorithms.newton.position_bias import MAX_POSITIONS, NoPositionBias, PositionBias
 
 KINDS = {"rank:ndcg": NDCG, "rank:pairwise": PAIRWISE, "rank:map": MAP}
-MOST = 31  # largest label of exponential gains, as in XGBoost
+MAX_LABEL = 31  # largest label of exponential gains, as in XGBoost
 LEVELS = {"topk": 32, "mean": 1}  # pair method → default of lambdarank_num_pair_per_sample
 NO_WEIGHT = np.empty(0)
 
@@ -109,7 +109,7 @@ class RankingObjective:
         self.max_dcg = find_max_dcg(self.gain, bounds, self.discount, level)
         self.n_rounds, self.bias = 0, NoPositionBias()
         if settings.unbiased:
-            n_positions = settings.truncation or min(self.longest, MOST_POSITIONS)
+            n_positions = settings.truncation or min(self.longest, MAX_POSITIONS)
             self.bias = PositionBias(bounds, n_positions, settings.bias_norm)
 
     def weigh(self, _y, _weight):
@@ -155,9 +155,9 @@ def check_labels(name, settings, y):
         if not np.isin(y, (0.0, 1.0)).all():
             raise ValueError("rank:map can only be used with binary labels.")
     elif name == "rank:ndcg" and settings.exponential:
-        if ((y < 0) | (y > MOST) | (y != np.floor(y))).any():
+        if ((y < 0) | (y > MAX_LABEL) | (y != np.floor(y))).any():
             raise ValueError(
-                f"rank:ndcg needs whole numbers from 0 to {MOST} as labels. Set `ndcg_exp_gain` to "
+                f"rank:ndcg needs whole numbers from 0 to {MAX_LABEL} as labels. Set `ndcg_exp_gain` to "
                 "False for other labels"
             )
     elif (y < 0).any():

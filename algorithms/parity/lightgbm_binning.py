@@ -159,10 +159,10 @@ def find_categories(values, counts, gaps, total, max_bin, min_data_in_bin):
         by_rows = np.argsort(-rows, kind="stable")
         codes, rows = codes[by_rows], rows[by_rows]
         wanted = int(float(np.float32(total - gaps) * COVERED) + 0.5)
-        most_bins = min(len(codes) + bool(gaps), max_bin)
+        max_bins = min(len(codes) + bool(gaps), max_bin)
         covered = 0
         for count in rows.tolist():
-            full = covered >= wanted and taken + 1 >= most_bins
+            full = covered >= wanted and taken + 1 >= max_bins
             if full or (count < min_data_in_bin and taken > 1):
                 break
             taken += 1

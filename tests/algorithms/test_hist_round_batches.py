@@ -9,12 +9,12 @@ import pytest
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.gbdt import early_stopping, round_batches, thread_choice
-from algorithms.gbdt.round_batches import MOST_ROUNDS, RoundBatches
+from algorithms.gbdt.round_batches import MAX_ROUNDS, RoundBatches
 from algorithms.gbdt.thread_choice import FEW_VALUES
 
 FIELDS = ["feature", "threshold", "left", "right", "default_left", "value", "gain", "cover"]
 FIELDS += ["set_indptr", "set_codes", "categories", "offsets"]
-N_ROUNDS = MOST_ROUNDS + 9  # more than one batch
+N_ROUNDS = MAX_ROUNDS + 9  # more than one batch
 
 
 def make_frame(n_rows=120):
@@ -67,7 +67,7 @@ def test_regression_is_the_same(monkeypatch, count_batches, objective, is_weight
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if is_weighted else None
     model = HistogramBoostingRegressor(objective=objective, **OPTIONS)
     assert_equal_models(fit_both(monkeypatch, model, X, np.abs(y), weight))
-    assert count_batches == [N_ROUNDS - 1, N_ROUNDS - 1 - MOST_ROUNDS]
+    assert count_batches == [N_ROUNDS - 1, N_ROUNDS - 1 - MAX_ROUNDS]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -103,7 +103,7 @@ def test_trees_of_several_classes_are_the_same(monkeypatch, count_batches, objec
     monkeypatch.setattr(thread_choice, "count_processors", lambda: 3)
     model = HistogramBoostingClassifier(**{**OPTIONS, "n_jobs": n_jobs, "objective": objective})
     with monkeypatch.context() as patch:
-        patch.setattr(round_batches, "MOST_ROUNDS", 5)
+        patch.setattr(round_batches, "MAX_ROUNDS", 5)
         model.set_params(n_estimators=9)
         models = fit_both(monkeypatch, model, X, y, weight)
     assert_equal_models(models)

@@ -23,7 +23,7 @@ from harness.plugins.registry import load_registry
 COUNT = int(os.environ.get("SOAK_BOOSTERS", "60"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 ROWS = int(os.environ.get("SOAK_ROWS", "400"))
-MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
+MAX_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
 MIRROR = os.environ.get("HARNESS_MIRROR")
 CHOICES = {
     "max_depth": [1, 2, 3, 6, None],
@@ -76,7 +76,7 @@ def mirror_table_names():
     if not MIRROR:
         return []
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
-    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MOST_BYTES]
+    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MAX_BYTES]
     return sorted(m["name"] for m in fit)
 
 

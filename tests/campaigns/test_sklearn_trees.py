@@ -39,7 +39,7 @@ from harness.plugins.registry import load_registry
 
 TREES = int(os.environ.get("SOAK_SKLEARN_TREES", "1500"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
+MAX_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
 MIRROR = os.environ.get("HARNESS_MIRROR")
 MANY = settings(
     max_examples=TREES, deadline=None, suppress_health_check=list(HealthCheck), database=None
@@ -78,7 +78,7 @@ def mirror_table_names():
     if not MIRROR:
         return []
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
-    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MOST_BYTES]
+    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MAX_BYTES]
     return sorted(m["name"] for m in fit)
 
 

@@ -8,7 +8,7 @@ def runs(values, n_zeros):
     return np.unique(np.append(values[~np.isnan(values)], np.zeros(n_zeros)), return_counts=True)
 
 
-def find_bundles(entries, order, needed, most, room, most_cells=256):
+def find_bundles(entries, order, needed, most, room, max_cells=256):
     """Return bundles as lists of features, and the features without a bundle.
 
     Parameters
@@ -19,7 +19,7 @@ def find_bundles(entries, order, needed, most, room, most_cells=256):
     for f in order:
         for bundle in bundles:
             hits = len(entries[f] & bundle["rows"])
-            if bundle["used"] + needed[f] <= most_cells and bundle["hits"] + hits <= most:
+            if bundle["used"] + needed[f] <= max_cells and bundle["hits"] + hits <= most:
                 break
         else:
             if len(bundles) == room:

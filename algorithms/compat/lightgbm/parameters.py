@@ -8,7 +8,7 @@ from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 
 ROUNDS = "num_iterations"
 STOP = "early_stopping_round"
-MOST_BINS = MAX_BINS - 1
+MAX_BIN_LIMIT = MAX_BINS - 1
 
 
 def choose(params, name, default):
@@ -109,11 +109,11 @@ def check_numbers(params, defaults):
 
 
 def limit_bins(params):
-    """Replace a ``max_bin`` above `MOST_BINS` in the parameters, with a warning."""
+    """Replace a ``max_bin`` above `MAX_BIN_LIMIT` in the parameters, with a warning."""
     for name in LIGHTGBM.by_name["max_bin"].names:
-        if isinstance(params.get(name), int) and params[name] > MOST_BINS:
-            warn(f"{name}={params[name]} is more than {MOST_BINS} bins: {MOST_BINS} are used")
-            params[name] = MOST_BINS
+        if isinstance(params.get(name), int) and params[name] > MAX_BIN_LIMIT:
+            warn(f"{name}={params[name]} is more than {MAX_BIN_LIMIT} bins: {MAX_BIN_LIMIT} are used")
+            params[name] = MAX_BIN_LIMIT
 
 
 def read_params(params):

@@ -13,8 +13,8 @@ from algorithms.gbdt.kernels.booster_arrays import (
     FLUSHED,
     LEAVES,
     MAX_BINS,
-    MOST_G,
-    MOST_H,
+    MAX_G,
+    MAX_H,
     NEXT,
     NO_FEATURE,
     PLANES,
@@ -291,7 +291,7 @@ def is_wide(leaf, spread, h, scale):
     """Return whether packed histogram entries of a leaf with these sums could overflow."""
     if scale.room:
         return leaf["end"] - leaf["start"] > scale.room
-    return spread > MOST_G or h > MOST_H
+    return spread > MAX_G or h > MAX_H
 
 
 @inner_kernel

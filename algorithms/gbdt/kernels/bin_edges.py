@@ -61,33 +61,33 @@ def add_zeros(values, counts, n_runs, n_zeros):
 
 
 @kernel
-def find_edges(values, counts, most_bins, fewest_rows, edges):
+def find_edges(values, counts, max_bins, fewest_rows, edges):
     """Write the edges between the bins of a feature; return the number of edges.
 
     Parameters
     ----------
     values : (n,) float64, ascending and distinct
     counts : int64 (n,), number of rows with each value
-    most_bins : maximum number of bins, at least 1
+    max_bins : maximum number of bins, at least 1
     fewest_rows : minimum number of rows in a bin
-    edges : (most_bins,) float64, written
+    edges : (max_bins,) float64, written
     """
     n_rows = n_big = big_rows = np.int64(0)
     for i in range(len(values)):
         n_rows += counts[i]
-    mean = n_rows / most_bins
+    mean = n_rows / max_bins
     for i in range(len(values)):
         if counts[i] >= mean:
             n_big += 1
             big_rows += counts[i]
-    rest, bins_left = n_rows - big_rows, most_bins - n_big
-    if len(values) <= most_bins:
+    rest, bins_left = n_rows - big_rows, max_bins - n_big
+    if len(values) <= max_bins:
         mean, rest, bins_left = 0.0, np.int64(0), np.int64(len(values))
-    return close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges)
+    return close_bins(values, counts, mean, rest, bins_left, max_bins, fewest_rows, edges)
 
 
 @inner_kernel
-def close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges):
+def close_bins(values, counts, mean, rest, bins_left, max_bins, fewest_rows, edges):
     """Write an edge wherever the current bin has enough rows.
 
     Parameters
@@ -98,7 +98,7 @@ def close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, ed
     fill = rest / bins_left if bins_left > 0 else 0.0
     count = in_bin = 0
     for i in range(len(values) - 1):
-        if count == most_bins - 1:
+        if count == max_bins - 1:
             break
         is_big = counts[i] >= mean
         next_is_big = counts[i + 1] >= mean

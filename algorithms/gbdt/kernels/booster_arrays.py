@@ -29,8 +29,8 @@ from algorithms.runtime.thread_team import ThreadTeam
 
 HALF = 32  # bits of the lower half of a record
 LOW = (1 << HALF) - 1
-MOST_G = (1 << 31) - 1  # packed cells are exact up to this Σ|g|
-MOST_H = (1 << 32) - 1  # and up to this Σh
+MAX_G = (1 << 31) - 1  # packed cells are exact up to this Σ|g|
+MAX_H = (1 << 32) - 1  # and up to this Σh
 
 MAX_BINS = 256
 CACHE_LINE = 8  # cells

@@ -10,8 +10,8 @@ next tree and grows it alone. Barriers separate the rounds.
 
 import numpy as np
 
-from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MOST_G, MOST_H, ROWS
-from algorithms.gbdt.kernels.gradient_packing import LEAST_ROOM, write_records
+from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MAX_G, MAX_H, ROWS
+from algorithms.gbdt.kernels.gradient_packing import MIN_ROOM, write_records
 from algorithms.gbdt.kernels.gradients import SOFTMAX, differentiate, differentiate_classes
 from algorithms.gbdt.kernels.partition import begin_with
 from algorithms.gbdt.kernels.sparse_columns import cell_of
@@ -85,9 +85,9 @@ def begin_tree(team, rounds, number, growth, records, steps):
     write_records(team, zero, g, h, seed, stride, order, tables, sizes, bounds, records)
     if np.isnan(sizes[0]) or np.isnan(sizes[1]):
         return False
-    room = min(MOST_G // bounds[0], MOST_H // bounds[1])
+    room = min(MAX_G // bounds[0], MAX_H // bounds[1])
     steps[0], steps[1] = sizes[0], sizes[1]
-    steps[2] = room if room >= LEAST_ROOM else 0
+    steps[2] = room if room >= MIN_ROOM else 0
     steps[3] = rounds.extra_seeds[at, k]
     begin_with(rounds.rows, growth.rows, zero, growth.state[ROWS])
     return True

@@ -48,8 +48,8 @@ def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, 
     order : int64 (n_features,), the order in which features are bundled
     needed : int64 (n_features,), number of cells of each feature
     most : maximum number of conflicts in a bundle
-    taken : uint64 (most_bundles, ⌈n_rows / 64⌉), zeros; written: bit set of the rows with an entry
-    used, conflicts : int64 (most_bundles,), written: number of cells and conflicts of each bundle
+    taken : uint64 (max_bundles, ⌈n_rows / 64⌉), zeros; written: bit set of the rows with an entry
+    used, conflicts : int64 (max_bundles,), written: number of cells and conflicts of each bundle
     bundle : int64 (n_features,), written
     """
     n_bundles = 0

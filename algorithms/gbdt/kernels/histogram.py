@@ -15,8 +15,8 @@ from algorithms.gbdt.kernels.booster_arrays import (
     HALF,
     LOW,
     MAX_BINS,
-    MOST_G,
-    MOST_H,
+    MAX_G,
+    MAX_H,
     SPREAD,
     TOTAL_G,
     TOTAL_H,
@@ -181,7 +181,7 @@ def build_wide(bins, records, rows, first, last, features, low, high, stride, ce
     while start < last:
         end = min(start + step, last)
         more_spread, more_g, more_h = tally(records, rows, start, end)
-        if spread_here + more_spread > MOST_G or h_here + more_h > MOST_H:
+        if spread_here + more_spread > MAX_G or h_here + more_h > MAX_H:
             if spread_here or h_here:
                 flush(cells, wide, features, low, high, stride)
                 spread_here = h_here = 0

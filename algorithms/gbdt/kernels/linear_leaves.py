@@ -20,7 +20,7 @@ import numpy as np
 from algorithms.runtime.jit import inner_kernel, kernel
 
 BLOCK = 256  # rows whose values are copied together, a multiple of 4
-SMALLEST_PIVOT = 1e-10  # smaller pivots, relative to the largest, mean dependent features
+MIN_PIVOT = 1e-10  # smaller pivots, relative to the largest, mean dependent features
 EPSILON = 2.0**-52  # times the number of unknowns: the same limit with the rules of LightGBM
 ZERO = float(np.float32(1e-35))  # LightGBM drops smaller coefficients
 
@@ -206,7 +206,7 @@ def solve(work, m, rules):
             b[j] *= scale[j]
             for k in range(m):
                 A[j * m + k] *= scale[j] * scale[k]
-    smallest = EPSILON * m if rules.like_lightgbm else SMALLEST_PIVOT
+    smallest = EPSILON * m if rules.like_lightgbm else MIN_PIVOT
     rank = eliminate(A, b, order, m, smallest)
     for j in range(rank - 1, -1, -1):
         total = b[j]

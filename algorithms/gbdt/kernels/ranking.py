@@ -23,7 +23,7 @@ from algorithms.runtime.math_functions import exp, log, uniform
 
 RUN = 16  # lengths up to which a part of a query is sorted by insertion
 FLOOR = 0.01  # added to |s_a − s_b| before division, so that equal scores have a finite weight
-LEAST_REST = 1e-15  # minimum of 1 − ρ in a division
+MIN_REST = 1e-15  # minimum of 1 − ρ in a division
 PER_LN2 = 1.4426950408889634
 SCORES, GAINS, G_SUMS, H_SUMS, PAIR_G, PAIR_H, PARTS = range(7)  # rows of the scratch space
 
@@ -216,7 +216,7 @@ def add_order(share, term, n, total, result):
     for i in range(n):
         value = share[i] * (total - term[i])
         result[i] += value
-        term[i] = value / max(1.0 - share[i], LEAST_REST)
+        term[i] = value / max(1.0 - share[i], MIN_REST)
         following += term[i]
     return following
 
@@ -243,11 +243,11 @@ def differentiate_xendcg(score, power, weight, bounds, seed, work, g, h, first, 
         for i in range(n):
             term[i] = power[start + i] - uniform(seed, start + i)
             whole += term[i]
-        whole = max(whole, LEAST_REST)
+        whole = max(whole, MIN_REST)
         total = 0.0
         for i in range(n):
             result[i] = share[i] - term[i] / whole
-            term[i] = result[i] / max(1.0 - share[i], LEAST_REST)
+            term[i] = result[i] / max(1.0 - share[i], MIN_REST)
             total += term[i]
         total = add_order(share, term, n, total, result)
         add_order(share, term, n, total, result)

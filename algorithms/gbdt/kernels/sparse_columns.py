@@ -11,8 +11,8 @@ from algorithms.gbdt.kernels.booster_arrays import (
     HALF,
     LISTED_FLUSHED,
     LOW,
-    MOST_G,
-    MOST_H,
+    MAX_G,
+    MAX_H,
     SPREAD,
     TOTAL_G,
     TOTAL_H,
@@ -65,7 +65,7 @@ def build_listed(sparse, records, rows, first, last, wide, cells, planes, begin,
     while start < last:
         end = min(start + step, last)
         more_spread, more_g, more_h = tally(records, rows, np.uint64(start), np.uint64(end))
-        if spread_here + more_spread > MOST_G or h_here + more_h > MOST_H:
+        if spread_here + more_spread > MAX_G or h_here + more_h > MAX_H:
             if spread_here or h_here:
                 flush_listed(cells, planes, begin)
                 spread_here = h_here = 0

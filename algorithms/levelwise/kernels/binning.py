@@ -18,7 +18,7 @@ def bin_columns(values, order, missing, codes, wanted, close, first, last):
     ----------
     values, order, missing : of the `Table`
     codes : Codes, written
-    wanted : maximum number of bins, at most `MOST`
+    wanted : maximum number of bins, at most `MAX_BINS`
     close : float32, values at most this far apart count as equal
     """
     for f in range(first, last):

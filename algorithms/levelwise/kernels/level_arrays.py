@@ -1,7 +1,7 @@
 """Arrays of level-wise growth, and their names.
 
 All nodes of a level, the *slots* 0 … K − 1, are searched at once. Once per fit, each column's
-values are put into at most `MOST` bins of neighboring values, with one *code* per row. The sums of
+values are put into at most `MAX_BINS` bins of neighboring values, with one *code* per row. The sums of
 a bin for each slot are accumulated in row order, without random access. These sums bound the score
 of any threshold inside a bin, so only a few bins are searched inside. No distinct threshold is
 missed.
@@ -20,7 +20,7 @@ import numpy as np
 
 from algorithms.runtime.jit import inner_kernel
 
-MOST = 240  # maximum number of bins; leaves a separate code for MISSING under every shift
+MAX_BINS = 240  # maximum number of bins; leaves a separate code for MISSING under every shift
 MISSING = 255  # code of missing values
 CODES = 256
 COARSEST = 4  # maximum shift of codes, in bits
@@ -50,9 +50,9 @@ class Codes(NamedTuple):
     """The bins of each column's values, shared by all trees that are grown on a table."""
 
     code: np.ndarray  # uint8 (n_columns, n_rows): bin of each row, or MISSING
-    starts: np.ndarray  # int64 (n_columns, MOST + 1): first entry of each bin, and the end
+    starts: np.ndarray  # int64 (n_columns, MAX_BINS + 1): first entry of each bin, and the end
     bins: np.ndarray  # int64 (n_columns,): number of bins
-    plain: np.ndarray  # uint8 (n_columns, MOST): 1 if all values of a bin are equal
+    plain: np.ndarray  # uint8 (n_columns, MAX_BINS): 1 if all values of a bin are equal
 
 
 class Limits(NamedTuple):

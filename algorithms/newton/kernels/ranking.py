@@ -29,8 +29,8 @@ from algorithms.runtime.math_functions import exp, log
 
 PAIRWISE, NDCG, MAP = range(3)
 FLOOR = 0.01
-LEAST_H = 1e-16
-LEAST_BIAS = 1e-16  # least t⁺ and t⁻ that divide
+MIN_H = 1e-16
+MIN_BIAS = 1e-16  # least t⁺ and t⁻ that divide
 MULTIPLIER, MODULUS = 48271, 2**31 - 1  # of minstd
 PER_LN2 = 1.4426950408889634
 SCORES, LABELS, G_SUMS, H_SUMS, COUNTS, PRECISIONS, PARTS = range(7)  # rows of the scratch space
@@ -90,17 +90,17 @@ def add_pair(
         delta /= FLOOR + abs(difference)
     p = 1.0 / (1.0 + exp(-difference))
     pair = side * (p - 1.0) * delta
-    pair_h = 2.0 * max(p * (1.0 - p), LEAST_H) * delta
+    pair_h = 2.0 * max(p * (1.0 - p), MIN_H) * delta
     if len(plus):
         high, low = (i, j) if gap > 0.0 else (j, i)
         high, low = order[start + high], order[start + low]
         if high < len(plus) and low < len(plus):
             cost = (log(1.0 + exp(-abs(difference))) + max(difference, 0.0)) * delta
-            if minus[low] >= LEAST_BIAS:
+            if minus[low] >= MIN_BIAS:
                 costs[0, start + high] += cost / minus[low]
-            if plus[high] >= LEAST_BIAS:
+            if plus[high] >= MIN_BIAS:
                 costs[1, start + low] += cost / plus[high]
-            if minus[low] >= LEAST_BIAS and plus[high] >= LEAST_BIAS:
+            if minus[low] >= MIN_BIAS and plus[high] >= MIN_BIAS:
                 pair /= plus[high] * minus[low]
                 pair_h /= plus[high] * minus[low]
     work[G_SUMS, i] += pair

@@ -16,7 +16,7 @@ from algorithms.parity.kernels.catboost_random import WARM_UP, next_normal, set_
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.symmetric.kernels.segment_scores import BUNDLE, FLOATS, ONE_HOT, PACK
 
-LEAST = 1e-100
+MIN_DENOMINATOR = 1e-100
 L2 = 0
 
 
@@ -282,7 +282,7 @@ def scan_candidates(
         count, first = candidates.n_splits[f], f * stride
         for b in range(count):
             sums[0, b] = 0.0
-            sums[1, b] = LEAST
+            sums[1, b] = MIN_DENOMINATOR
         for k in range(planes.shape[1]):
             for leaf in range(n_leaves):
                 own = planes[leaf, k]

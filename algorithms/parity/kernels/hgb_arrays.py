@@ -6,7 +6,7 @@ import numpy as np
 
 from algorithms.runtime.interrupts import NEVER
 
-LEAST_H = 1e-3  # minimum of Σh of a child
+MIN_H = 1e-3  # minimum of Σh of a child
 TINY = 1e-15  # keeps values finite if Σh is 0
 SUPPORT = 10.0  # minimum weight, in rows, of a category that is sorted; also the smoothing
 

@@ -8,7 +8,7 @@ with the algorithm of Python's ``heapq``.
 
 import numpy as np
 
-from algorithms.parity.kernels.hgb_arrays import LEAST_H
+from algorithms.parity.kernels.hgb_arrays import MIN_H
 from algorithms.parity.kernels.hgb_split import find_categorical_split, find_numeric_split, value_of
 from algorithms.runtime.array_moves import copy
 from algorithms.runtime.interrupts import is_interrupted
@@ -199,7 +199,7 @@ def grow_by_hgb_rules(table, g, h, total_g, total_h, rules, work):
         work.rows[i] = i
     add_leaf(work, 0, 0, 0, len(g), 0, total_g, total_h, 0.0)
     count, size = 1, 0  # numbers of leaves, and of heap entries
-    left, right = (0 if total_h >= LEAST_H else -1), -1
+    left, right = (0 if total_h >= MIN_H else -1), -1
     while True:
         if left >= 0 and has_rows(work, left, right, rules):
             build_sibling_histograms(table, g, h, work, left, right)

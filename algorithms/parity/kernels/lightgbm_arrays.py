@@ -94,13 +94,13 @@ class Work(NamedTuple):
     spare: np.ndarray  # uint32 (n_rows,)
     leaves: np.ndarray  # LEAF (num_leaves,)
     splits: np.ndarray  # SPLIT (num_leaves + 1,): best of each leaf, and of one feature
-    members: np.ndarray  # uint8 (num_leaves + 1, most_bins): bins that go left, if categorical
+    members: np.ndarray  # uint8 (num_leaves + 1, max_bins): bins that go left, if categorical
     usable: np.ndarray  # uint8 (num_leaves, n_features): whether a feature can split a leaf
     histogram: np.ndarray  # float64 (num_leaves, n_cells, 2): Σg and Σh
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
-    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, most_bins): of categorical splits
-    scores: np.ndarray  # float64 (most_bins,)
-    order: np.ndarray  # int64 (2 * most_bins,)
+    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, max_bins): of categorical splits
+    scores: np.ndarray  # float64 (max_bins,)
+    order: np.ndarray  # int64 (2 * max_bins,)
     forced: np.ndarray  # int64 (n_forced, 4): as of `forced_splits.find_forced_bins`
     queue: np.ndarray  # int64 (n_forced, 4): forced split and leaf, in their order
     forced_state: np.ndarray  # int64 (3,): first and last + 1 waiting entry, split in work or −1

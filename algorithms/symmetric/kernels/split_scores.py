@@ -16,7 +16,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of
 
 L2, COSINE = 0, 1
-LEAST = 1e-100
+MIN_DENOMINATOR = 1e-100
 NOISE_BITS = 12  # of the index into the table of normal quantiles
 
 
@@ -116,7 +116,7 @@ def scan_features(
         count = n_bins[f] - 1
         for b in range(count):
             sums[0, b] = 0.0
-            sums[1, b] = LEAST
+            sums[1, b] = MIN_DENOMINATOR
         for leaf in range(n_leaves):
             for k in range(planes.shape[1]):
                 add_leaf(planes[leaf, k], f * stride, count, l2, step, sums)

@@ -8,7 +8,7 @@ from scipy import sparse
 from algorithms.gbdt.binning import find_bins
 from algorithms.gbdt.kernels.weighted_sketch import (
     CELLS,
-    MOST_CELLS,
+    MAX_CELLS,
     choose_ends,
     code_rows,
     cut_cells,
@@ -39,8 +39,8 @@ def test_sketch_cell_closes_when_full_and_before_a_large_value(
     h = rng.integers(-1, 12, 300).astype(np.float32)  # so that sums are exact
     order = np.argsort(x, kind="stable").astype(np.uint32)
     codes = np.empty(300, np.uint16)
-    edges, counts = np.empty(MOST_CELLS), np.empty(MOST_CELLS, np.int64)
-    several = np.empty(MOST_CELLS, bool)
+    edges, counts = np.empty(MAX_CELLS), np.empty(MAX_CELLS, np.int64)
+    several = np.empty(MAX_CELLS, bool)
     weights = h if per_h else NO_WEIGHTS
     sizes = weights, 1.0, per_h, float(fewest), float(times * fewest)
     n_cells = cut_cells(order, x[order], *sizes, codes, edges, counts, several)
@@ -61,7 +61,7 @@ def test_all_sketch_cells_have_room():
     order = np.arange(len(x), dtype=np.uint32)
     fewest = len(x) / CELLS
     cells.cut(0, order, x, order[:0], (NO_WEIGHTS, 1.0, 0.0, fewest, fewest))
-    assert CELLS < 8001 <= MOST_CELLS
+    assert CELLS < 8001 <= MAX_CELLS
     assert np.array_equal(cells.codes[0], x)
 
 

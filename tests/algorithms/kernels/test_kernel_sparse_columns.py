@@ -63,7 +63,7 @@ def test_rows_are_transposed_when_needed(monkeypatch, reason):
     X = sparse.csr_array(np.abs(drawn_matrix(3, np.float64).toarray().round()))
     is_set = np.arange(X.shape[1]) == (0 if reason == "codes" else -1)
     if reason == "edges":
-        monkeypatch.setattr(hist_listed, "MOST_EDGES", 0)
+        monkeypatch.setattr(hist_listed, "MAX_EDGES", 0)
     monkeypatch.delattr(hist_listed, "bin_by_row")  # must not be called
     with Workers(2) as workers:
         by_row, by_column = parts_of(ByRow(X, workers), 0.0), parts_of(ByColumn(X.tocsc()), 0.0)

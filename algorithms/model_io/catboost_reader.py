@@ -16,6 +16,7 @@ from algorithms.model_io.catboost_categories import (
 )
 from algorithms.model_io.catboost_nodes import read_tree
 from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.full_trees import leaf_order, node_weights
 from algorithms.model_io.limits import MAX_FEATURES, MAX_OUTPUTS, check_features, integers
 from harness import Missing, Tree, TreeEnsemble
 
@@ -279,18 +280,7 @@ def covers(weights, order):
     """
     if not weights:
         return None
-    level = np.array(weights, np.float64)
-    if level.shape != order.shape:
-        raise ModelFileError(f"a tree of {len(order)} leaves has {level.size} leaf weights")
-    levels = [level[order]]
-    while len(levels[0]) > 1:
-        levels.insert(0, levels[0][0::2] + levels[0][1::2])
-    return np.concatenate(levels)
-
-
-def leaf_order(depth):
-    """Return the index of each leaf from left to right, with the first split as lowest bit."""
-    order = np.zeros(1 << depth, np.int64)
-    for level in range(depth):
-        order |= ((np.arange(1 << depth) >> (depth - 1 - level)) & 1) << level
-    return order
+    weights = np.array(weights, np.float64)
+    if weights.shape != order.shape:
+        raise ModelFileError(f"a tree of {len(order)} leaves has {weights.size} leaf weights")
+    return node_weights(weights[order])

@@ -12,8 +12,9 @@ import math
 import numpy as np
 
 from algorithms.model_io.catboost_categories import FLOAT, CategoricalSplits
-from algorithms.model_io.catboost_reader import LINKS, MAX_DEPTH, NODES, TREES, leaf_order
+from algorithms.model_io.catboost_reader import LINKS, MAX_DEPTH, NODES, TREES
 from algorithms.model_io.errors import ModelFileError, check_name
+from algorithms.model_io.full_trees import leaf_order
 from algorithms.model_io.summed_trees import refuse_linear
 from algorithms.prediction.node_rules import last_single
 from harness import Missing

@@ -28,7 +28,7 @@ def as_they_are(values):
     return values
 
 
-def with_gaps(codes):
+def codes_with_nan(codes):
     """Return category codes as floats, NaN for the missing value −1."""
     return np.where(codes < 0, np.nan, codes)
 

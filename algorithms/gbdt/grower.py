@@ -11,7 +11,7 @@ from algorithms.gbdt.kernels.score_update import (
     list_unmarked,
     mark_leaves,
     partition_others,
-    walk_listed,
+    walk_sparse_column,
 )
 from algorithms.gbdt.linear_leaves import GrownLeaves
 from algorithms.gbdt.model import copy_tree
@@ -198,7 +198,7 @@ class Grower:
                 nodes, of_leaves, growth.goes_left, bins.columns, bins.layout.column, leaf_of
             )
         leaf = numbers_of_leaves(len(nodes), of_leaves)
-        return lambda others: walk_listed(bins, growth, leaf, others, leaf_of)
+        return lambda others: walk_sparse_column(bins, growth, leaf, others, leaf_of)
 
     def grown_leaves(self):
         """Return the `GrownLeaves` of the last tree."""

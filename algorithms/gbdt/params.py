@@ -266,5 +266,5 @@ def read_layout(params):
         bundles=bool(params.enable_bundle),
         max_conflict_rate=float(params.max_conflict_rate),
         order=params.bundle_order,
-        lists=bool(params.is_enable_sparse),
+        sparse=bool(params.is_enable_sparse),
     )

@@ -54,7 +54,7 @@ def add_sets(trees, nodes, goes_left, codes):
     """
     sizes = np.array([len(tree.nodes) for tree in trees])
     is_used = np.arange(nodes.shape[1]) < sizes[:, None]
-    tree_of, node_of = np.nonzero(is_used & (nodes["is_set"] != 0))
+    tree_of, node_of = np.nonzero(is_used & (nodes["is_categorical"] != 0))
     feature_of = nodes["feature"][tree_of, node_of]
     for f in np.unique(feature_of).tolist():
         feature_codes, bins = codes[f]

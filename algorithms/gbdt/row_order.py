@@ -56,7 +56,7 @@ def is_worth_it(params, table, objective):
     return (
         n_columns <= MAX_COLUMNS
         and sampled_share(params) * n_rows * n_columns >= MIN_VALUES
-        and not len(table.listed_columns)
+        and not len(table.sparse_columns)
         and hasattr(objective, "kind")
         and objective.renewed is None
         and not objective.is_ranking

@@ -163,7 +163,7 @@ class LevelGrower:
             sums=self._sums,
             score=np.empty((0, 0)),
             entry=np.empty((0, 0), np.int64),
-            gaps=np.empty((0, 0), np.uint8),
+            has_missing=np.empty((0, 0), np.uint8),
             to_left=np.empty((0, 0), np.uint8),
             n_left=np.empty((0, 0)),
             shift=0,
@@ -182,7 +182,7 @@ class LevelGrower:
         level = level._replace(
             score=np.empty((n_columns, k)),
             entry=np.zeros((n_columns, k), np.int64),
-            gaps=np.zeros((n_columns, k), np.uint8),
+            has_missing=np.zeros((n_columns, k), np.uint8),
             to_left=np.zeros((n_columns, k), np.uint8),
             n_left=np.empty((n_columns, k)),
             shift=max(before, choose_shift(level.n_planes, len(self._at))),

@@ -123,7 +123,7 @@ class HistGrower:
         """Return the category codes that each categorical split sends right, node → int32."""
         goes_left, found = self.grower.growth.goes_left, {}
         codes, bins = self.categories.codes, self.categories.bins
-        for at in np.flatnonzero(tree.nodes["is_set"]).tolist():
+        for at in np.flatnonzero(tree.nodes["is_categorical"]).tolist():
             f = tree.nodes["feature"][at]
             found[at] = codes[f][goes_left[at, bins[f]] == 0]
         return found
@@ -171,7 +171,7 @@ def as_nodes(tree, binner):
         nodes[name] = own[name]
     nodes["feature"] = np.where(inner, own["feature"], -1)
     nodes["value"], nodes["cover"] = own["value"], own["h"]
-    numeric = np.flatnonzero(inner & (own["is_set"] == 0))
+    numeric = np.flatnonzero(inner & (own["is_categorical"] == 0))
     chosen = own["feature"][numeric], own["bin"][numeric]
     nodes["threshold"][numeric] = floats_above(binner.edges, *chosen)
     nodes["missing_left"] = np.where(inner, own["missing_left"], 0)

@@ -111,7 +111,7 @@ class Grower:
             node = nodes[i := todo.pop()]
             if node["left"] < 0:
                 continue
-            if node["is_set"] and self.ordered[node["feature"]].count > 1:
+            if node["is_categorical"] and self.ordered[node["feature"]].count > 1:
                 return goes_left[i, 0] == 1
             todo += [node["right"], node["left"]]
         return False

@@ -96,7 +96,7 @@ class Grower:
         threshold, to_left, sets = np.zeros(len(nodes)), np.zeros(len(nodes), bool), {}
         for i in np.flatnonzero(inner).tolist():
             node, bins = nodes[i], self.bins[nodes["feature"][i]]
-            if node["is_set"]:
+            if node["is_categorical"]:
                 codes = bins.codes[goes_left[i, 1 : bins.count] == 1]
                 sets[i] = (np.sort(codes).tolist(), True)
                 continue

@@ -38,7 +38,7 @@ def find_bundles(entries, order, needed, most, room, max_cells=256):
 def bins_of(bins, n_rows):
     """Return the bin of every row and feature of a `booster_arrays.Bins`."""
     values = np.zeros((n_rows, len(bins.count)), np.int64)
-    places, lists = bins.layout, bins.sparse
+    places, sparse = bins.layout, bins.sparse
     n_dense = bins.rows.shape[1]
     for f, column in enumerate(places.column):
         if column < 0:
@@ -47,8 +47,8 @@ def bins_of(bins, n_rows):
             cells = bins.rows[:, column].astype(np.int64)
         else:
             cells = np.zeros(n_rows, np.int64)
-            own = slice(lists.of_feature[f], lists.of_feature[f + 1])
-            cells[lists.rows[own]] = lists.bins[own]
+            own = slice(sparse.of_feature[f], sparse.of_feature[f + 1])
+            cells[sparse.rows[own]] = sparse.bins[own]
         default, first = places.default[f], places.first[f]
         if default < 0:
             values[:, f] = cells

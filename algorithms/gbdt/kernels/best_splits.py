@@ -35,7 +35,7 @@ from algorithms.gbdt.kernels.narrow_leaf import (
     take_cells,
     unpack_cells,
 )
-from algorithms.gbdt.kernels.sparse_columns import build_listed
+from algorithms.gbdt.kernels.sparse_columns import build_sparse_histogram
 from algorithms.gbdt.kernels.split import (
     copy_best,
     is_better_split,
@@ -100,7 +100,7 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
     begin, stop = share_of(team, rank, start, end) if by_rows else (start, end)
     if len(bins.sparse.cells) > 0:
         stride = growth.cells.shape[1] // len(bins.layout.length)
-        build_listed(
+        build_sparse_histogram(
             bins.sparse,
             records,
             growth.rows,
@@ -303,7 +303,7 @@ def reduce_thread_best(team, growth, scratch, leaf, which):
         if is_better_split(split["gain"], split["feature"], scratch.best[best, which]):
             best = rank
     copy_best(growth.best[leaf], scratch.best[best, which])
-    if growth.best[leaf]["is_set"]:
+    if growth.best[leaf]["is_categorical"]:
         for b in range(MAX_BINS):
             growth.left_bins[leaf, b] = scratch.left_bins[best, which, b]
 

@@ -18,7 +18,7 @@ feature bundling; Ke et al. 2017, section 4): in each row, at most one of them i
 default bin. Cell 0 of a bundle stands for the rows in which all features are in their default
 bins; each feature has one cell for every other bin. The sums of a default bin are the sums of the
 leaf minus those of the other bins. Columns in which almost all rows are in the default bin are
-*sparse* ("listed"): only the other bins are stored, row by row.
+*sparse*: only the other bins are stored, row by row.
 """
 
 from typing import NamedTuple
@@ -64,8 +64,8 @@ BEST = np.dtype(
         ("missing_left", np.int64),
         ("g", np.int64),  # of the left side, in steps
         ("h", np.int64),
-        ("ridge", np.float64),  # reg_lambda of its children
-        ("is_set", np.int64),  # 1: a categorical split; `left_bins` holds the bins that go left
+        ("reg_lambda", np.float64),  # reg_lambda of its children
+        ("is_categorical", np.int64),  # 1: categorical; bins that go left: `left_bins`
     ]
 )
 NODE = np.dtype(
@@ -75,7 +75,7 @@ NODE = np.dtype(
         ("feature", np.int64),
         ("bin", np.int64),
         ("missing_left", np.int64),
-        ("is_set", np.int64),
+        ("is_categorical", np.int64),
         ("gain", np.float64),
         ("value", np.float64),
         ("h", np.float64),
@@ -242,5 +242,5 @@ class Scratch(NamedTuple):
 # into `Scratch.sums`.
 LEAVES, NEXT, PLANES, ROWS, FORCED_FIRST, FORCED_LAST = range(6)
 STATES = 8
-SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, LISTED_FLUSHED = range(6)
+SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, SPARSE_FLUSHED = range(6)
 N_SUMS = 16  # two cache lines

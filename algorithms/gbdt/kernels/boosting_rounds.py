@@ -111,7 +111,7 @@ def end_tree(rounds, number, bins, growth):
     for i in range(2 * n_leaves - 1):
         copy_node(growth.nodes[i], nodes[i], rounds.rate, rounds.weight_unit)
         is_changed |= nodes[i]["value"] != 0.0
-        if growth.nodes[i]["is_set"]:
+        if growth.nodes[i]["is_categorical"]:
             for b in range(MAX_BINS):
                 rounds.goes_left[at, k, i, b] = growth.goes_left[i, b]
     if is_changed:
@@ -151,6 +151,6 @@ def copy_node(node, to, rate, weight_unit):
     """Copy a node field by field; multiply its value by the learning rate."""
     to["left"], to["right"] = node["left"], node["right"]
     to["feature"], to["bin"] = node["feature"], node["bin"]
-    to["missing_left"], to["is_set"] = node["missing_left"], node["is_set"]
+    to["missing_left"], to["is_categorical"] = node["missing_left"], node["is_categorical"]
     to["gain"], to["value"] = node["gain"] * weight_unit, node["value"] * rate
     to["h"], to["count"] = node["h"], node["count"]

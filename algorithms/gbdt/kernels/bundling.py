@@ -119,7 +119,7 @@ def cell_in(b, default, first):
 
 
 @kernel
-def list_entries(
+def write_sparse_entries(
     start, end, rows, bins, default, first, features, base, place, cells, column_cells
 ):
     """Write the cells of sparse features both row by row and feature by feature.

@@ -121,13 +121,13 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         leaf, best = growth.leaves[at], growth.best[at]
         f = best["feature"]
         c = bins.layout.column[f]
-        is_listed = c >= len(bins.columns)
+        is_sparse = c >= len(bins.columns)
         column = growth.column
-        if not is_listed:
+        if not is_sparse:
             column = bins.columns[c]
         elif rank == 0:
             spread_column(bins.sparse, f, column)
-        if is_listed:
+        if is_sparse:
             barrier_wait(team)
         goes_left = growth.goes_left[leaf["node"]]
         start, end = leaf["start"], leaf["end"]
@@ -138,7 +138,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         left_is_small = n_left <= end - start - n_left
         small, large = (at, new) if left_is_small else (new, at)
         if rank == 0:
-            if is_listed:
+            if is_sparse:
                 clear_column(bins.sparse, f, column)
             split_leaf(at, new, n_left, bins, growth, rules, scale)
             weigh_features(bins, growth, rules, scale, small, np.int64(0))
@@ -164,7 +164,7 @@ def make_root(growth):
 def make_leaf(node, leaf):
     """Write a node without children."""
     node["left"] = node["right"] = -1
-    node["feature"], node["is_set"], node["gain"] = NO_FEATURE, 0, np.nan
+    node["feature"], node["is_categorical"], node["gain"] = NO_FEATURE, 0, np.nan
     node["value"] = leaf["value"]
     node["count"] = leaf["end"] - leaf["start"]
 
@@ -176,7 +176,7 @@ def split_leaf(at, new, n_left, bins, growth, rules, scale):
     node = growth.nodes[leaf["node"]]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"], node["gain"] = best["feature"], best["bin"], best["gain"]
-    node["missing_left"], node["is_set"] = best["missing_left"], best["is_set"]
+    node["missing_left"], node["is_categorical"] = best["missing_left"], best["is_categorical"]
     right = growth.leaves[new]
     g_left, h_left = best["g"], best["h"]
     parent = standing_value(leaf, leaf["g"], leaf["h"], rules, scale)
@@ -203,7 +203,7 @@ def split_leaf(at, new, n_left, bins, growth, rules, scale):
             child["g"] * scale.g,
             child["h"] * scale.h,
             np.float64(child["end"] - child["start"]),
-            best["ridge"],
+            best["reg_lambda"],
             parent,
             leaf["lower"],
             leaf["upper"],

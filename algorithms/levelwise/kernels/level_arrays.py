@@ -87,7 +87,7 @@ class Level(NamedTuple):
     sums: np.ndarray  # float64 (rows, room): planes of bins, CELL entries each; see `plane_of`
     score: np.ndarray  # float64 (n_columns, K): best found, -inf: none
     entry: np.ndarray  # int64 (n_columns, K): entry of the column's list after the split
-    gaps: np.ndarray  # uint8 (n_columns, K): whether the slot has missing values
+    has_missing: np.ndarray  # uint8 (n_columns, K): whether the slot has missing values
     to_left: np.ndarray  # uint8 (n_columns, K): whether missing values go left
     n_left: np.ndarray  # float64 (n_columns, K): rows that go left
     shift: int  # bits by which codes are shifted, to merge bins

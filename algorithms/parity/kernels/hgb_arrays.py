@@ -27,7 +27,7 @@ SPLIT = np.dtype(
         ("feature", np.int64),
         ("bin", np.int64),  # the last bin that goes left
         ("missing_left", np.int64),
-        ("is_set", np.int64),  # 1: a categorical split; `members` holds the bins that go left
+        ("is_categorical", np.int64),  # 1: categorical; bins that go left: `members`
         ("g", np.float64),  # of the left child
         ("h", np.float64),
     ]
@@ -39,7 +39,7 @@ NODE = np.dtype(
         ("feature", np.int64),
         ("bin", np.int64),
         ("missing_left", np.int64),
-        ("is_set", np.int64),
+        ("is_categorical", np.int64),
         ("gain", np.float64),
         ("value", np.float64),
         ("count", np.int64),

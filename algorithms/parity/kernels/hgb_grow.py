@@ -75,7 +75,7 @@ def find_best_split(table, k, rules, work):
     for f in range(len(table.columns)):
         histogram, members = work.histogram[k, f], work.members[spare]
         count, has_missing = table.counts[f], table.has_missing[f]
-        split["feature"], split["is_set"] = f, table.is_categorical[f]
+        split["feature"], split["is_categorical"] = f, table.is_categorical[f]
         if table.is_categorical[f]:
             find_categorical_split(
                 histogram,
@@ -137,7 +137,7 @@ def partition_rows(table, k, work):
     for i in range(leaf["start"], leaf["end"]):
         row = work.rows[i]
         b = column[row]
-        if split["is_set"]:
+        if split["is_categorical"]:
             left = work.members[k, b] == 1
         else:
             left = b <= split["bin"] or (b == missing and split["missing_left"] == 1)
@@ -160,7 +160,7 @@ def split_leaf(table, k, new, rules, work):
     node = work.nodes[parent]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"], node["gain"] = split["feature"], split["bin"], split["gain"]
-    node["missing_left"], node["is_set"] = split["missing_left"], split["is_set"]
+    node["missing_left"], node["is_categorical"] = split["missing_left"], split["is_categorical"]
     copy(work.members[k], work.goes_left[parent], 0, work.members.shape[1])
     middle = partition_rows(table, k, work)
     left_g, left_h = split["g"], split["h"]

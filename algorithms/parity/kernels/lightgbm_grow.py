@@ -97,7 +97,7 @@ def find_feature_split(table, f, k, rules, work):
     work.usable[k, f] = usable
     gain *= table.weight[f]
     if gain > best["gain"]:
-        split["gain"], split["feature"], split["is_set"] = gain, f, table.is_categorical[f]
+        split["gain"], split["feature"], split["is_categorical"] = gain, f, table.is_categorical[f]
         write_children(split, left_g, left_h, left_n, g, h, n, parent, reg_lambda, rules)
         work.splits[k] = split
         if table.is_categorical[f]:
@@ -141,7 +141,7 @@ def force_split(table, f, b, k, parent, rules, work):
     if not gain > shift:
         return False
     split["gain"], split["feature"], split["bin"] = gain - shift, f, b
-    split["is_set"] = table.is_categorical[f]
+    split["is_categorical"] = table.is_categorical[f]
     split["missing_left"] = 1 - table.is_categorical[f]
     work.members[k] = 0
     work.members[k, b] = 1
@@ -192,7 +192,7 @@ def partition_rows(table, k, work):
     for i in range(leaf["start"], leaf["end"]):
         row = work.rows[i]
         b = column[row]
-        if split["is_set"]:
+        if split["is_categorical"]:
             left = work.members[k, b] == 1
         elif b == missing:
             left = split["missing_left"] == 1
@@ -227,7 +227,7 @@ def split_leaf(table, k, new, rules, work):
     node = work.nodes[parent]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"] = split["feature"], split["bin"]
-    node["missing_left"], node["is_set"] = split["missing_left"], split["is_set"]
+    node["missing_left"], node["is_categorical"] = split["missing_left"], split["is_categorical"]
     node["gain"] = np.float32(split["gain"] + rules.min_split_gain)
     copy(work.members[k], work.goes_left[parent], 0, work.members.shape[1])
     start, end, depth = leaf["start"], leaf["end"], leaf["depth"] + 1

@@ -135,14 +135,14 @@ def test_weighted_bins_equal_bins_of_repeated_rows(seed, max_bin, digits):
     X[:, 1:3][rng.random((400, 2)) < 0.3] = np.nan
     weight = rng.integers(1, 20, 400)
     weight[0] += (1 << 13) - weight.sum()  # so that sums of parts are exact, and one row is heavy
-    is_set = np.arange(10) == 5
+    is_categorical = np.arange(10) == 5
     X[:, 5] = rng.integers(0, 9, 400)
-    binner = find_bins(X, is_set, max_bin, 1 << 20, 1, ALONE)
+    binner = find_bins(X, is_categorical, max_bin, 1 << 20, 1, ALONE)
     result = weigh_edges(binner, X, weight.astype(float), max_bin, ALONE, "test")
-    twice = find_bins(np.repeat(X, weight, axis=0), is_set, max_bin, 1 << 20, 1, ALONE)
+    twice = find_bins(np.repeat(X, weight, axis=0), is_categorical, max_bin, 1 << 20, 1, ALONE)
     for edges, expected in zip(result.edges, twice.edges, strict=True):
         assert np.array_equal(edges, expected)
-    assert np.array_equal(result.missing[~is_set], twice.missing[~is_set])
+    assert np.array_equal(result.missing[~is_categorical], twice.missing[~is_categorical])
     assert result.codes is binner.codes
 
 

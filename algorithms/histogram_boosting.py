@@ -131,7 +131,7 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
         categorical dtype.
     cat_smooth : float, default=10.0
         Smoothing of the gradient statistics by which categories are sorted. If a feature has more
-        than `max_bin` − 1 categories in dense X, several categories share a bin, assigned anew for
+        than `max_bin` − 1 categories in dense X, several categories share a bin, assigned again for
         each tree, and those of fewer than `cat_smooth` rows are treated as missing.
     cat_l2 : float, default=10.0
         L2 regularization of splits on categories, in addition to `reg_lambda`.

@@ -227,7 +227,7 @@ def own_time() -> Check:
         f"{1000 * overhead.trial:.0f} ms a trial, {overhead.job:.2f} s a job; "
         f"{1000 * overhead.amortized:.0f} ms a trial in a job of {overhead.trials}; a run's first "
         f"job waits {starts.template:.1f} s for what workers are forked from; a worker starts in "
-        f"{starts.forked:.2f} CPU seconds, one for timing in {starts.anew:.2f}"
+        f"{starts.forked:.2f} CPU seconds, one for timing in {starts.spawned:.2f}"
     )
     slow = overhead.amortized > 0.15
     return Check("own time", "warn" if slow else "ok", message, "is the machine busy?" * slow)

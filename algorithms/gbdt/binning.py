@@ -40,7 +40,7 @@ class Binner:
     codes with own bins of each categorical feature, and None for numeric ones. The bin after the
     last one is for missing values and for codes without a bin. ``missing`` is its number, or −1 if
     training has none. ``high_cardinality`` holds all codes of each feature of more categories than
-    bins, whose bins are assigned anew for each tree (`gbdt/high_cardinality.py`).
+    bins, whose bins are assigned again for each tree (`gbdt/high_cardinality.py`).
     """
 
     edges: tuple  # of float64 arrays

@@ -26,7 +26,7 @@ from algorithms.gbdt.thread_choice import (
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 
-EVERY = np.empty(0, np.uint32)  # stands for all rows
+EVERY = np.empty(0, np.uint32)  # means all rows
 LARGE = 1 << 20  # values from which on starting threads takes little time beside growing a tree
 
 

@@ -1,4 +1,4 @@
-"""High-cardinality columns: more categories than bins, assigned to bins anew for each tree.
+"""High-cardinality columns: more categories than bins, assigned to bins again for each tree.
 
 A split on categories takes a set from one end of their order by the slope G / (H + s)
 (`gbdt/kernels`). So before each tree the categories are sorted by their slopes over the whole

@@ -79,7 +79,7 @@ class LinearLeafFitter:
         ----------
         nodes : structured array with left, right, feature and value
         leaves : GrownLeaves
-        g, h : float32 (n_rows,); an empty h stands for ones
+        g, h : float32 (n_rows,); an empty h means ones
         share : callable (task, count), runs task(first, last) on ranges that cover 0 … count − 1
         """
         order = np.argsort(leaves.nodes)

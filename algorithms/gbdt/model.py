@@ -145,7 +145,7 @@ def thresholds(binner, feature, last_bin, numeric):
 
 
 def class_codes(classes):
-    """Return the integers that stand for the classes in an ensemble."""
+    """Return the integers that represent the classes in an ensemble."""
     if classes is None:
         return ()
     integer = np.issubdtype(classes.dtype, np.integer)

@@ -155,7 +155,7 @@ class Objective:
 
 
 def default_objective(n_classes):
-    """Return the name of the default objective; 0 classes stands for regression."""
+    """Return the name of the default objective; 0 classes means regression."""
     if not n_classes:
         return "regression"
     return "binary" if n_classes <= 2 else "multiclass"

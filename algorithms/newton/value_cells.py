@@ -75,7 +75,7 @@ class Cells:
         return sums[:-1]
 
     def weigh_finely(self, f, h, room):
-        """Return Σh of each cell; cut the column anew if a cell of several values is too heavy.
+        """Return Σh of each cell; cut the column again if a cell of several values is too heavy.
 
         Parameters
         ----------

@@ -2,7 +2,7 @@
 
 Bin 0 is the default of a column. Two columns exclude each other if no row has other bins than 0 in
 both. The bins of a bundle are those of its columns one after the other, without their defaults;
-the last bin stands for rows in which all columns have their default. Bundles are made greedily in
+the last bin is for rows in which all columns have their default. Bundles are made greedily in
 two orders of the columns, and those that save more histograms are used. Bundles of fewer than four
 columns with two bins are split up again: such columns are packed as bits.
 """

@@ -158,7 +158,7 @@ def mean_in_blocks(values, blocks=128):
 class SampledLevels:
     """Mixin of CatBoost's growers: sampled rows and columns, and noise.
 
-    Columns are drawn anew at each level. The histogram of a candidate that was not drawn at the
+    Columns are drawn again at each level. The histogram of a candidate that was not drawn at the
     last level is summed for all leaves; the others are summed for one side of the last split.
     """
 

@@ -135,7 +135,7 @@ def register_algorithms(register):
     """Register XGBoost's three tree methods, and ranking."""
     for method, capacity, summary in (
         ("exact", UNBINNED, "XGBoost on every distinct value"),
-        ("approx", BINNED, "XGBoost on quantiles sketched anew for each tree"),
+        ("approx", BINNED, "XGBoost on quantiles sketched again for each tree"),
         ("hist", BINNED, "XGBoost on histograms of quantiles sketched once"),
     ):
         register(

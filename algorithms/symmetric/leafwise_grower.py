@@ -40,7 +40,7 @@ ONE_SCAN = 256  # rows whose sums take as long as the scan of a column
 class GrownNodes:
     """Splits of the nodes of a tree, parents first, and the leaf of each row."""
 
-    # int64 (n_nodes, 4): used feature, bin, left and right child; ~leaf stands for a leaf
+    # int64 (n_nodes, 4): used feature, bin, left and right child; ~leaf means a leaf
     nodes: np.ndarray
     leaf_of: np.ndarray  # uint16 (n_rows,)
 

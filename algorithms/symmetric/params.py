@@ -17,7 +17,7 @@ from algorithms.symmetric.sampling import default_share
 MAX_BORDERS, MAX_DEPTH = 255, 16
 MAX_LEVELS = 255  # of a one-hot column
 COMPLEXITY, FEW_ITERATIONS = 4, 200  # default of max_ctr_complexity; with fewer iterations it is 1
-MIN_L2 = 1e-20  # stands for 0, as in CatBoost
+MIN_L2 = 1e-20  # replaces 0, as in CatBoost
 GROW_POLICIES = ("SymmetricTree", "Depthwise", "Lossguide")
 MAX_LEAVES, LEAVES = 1 << 16, 31  # limit and default of max_leaves
 MAX_FLOAT32 = float(np.finfo(np.float32).max)

@@ -160,7 +160,7 @@ class Adapter(Protocol):
         """Return the library's training data structure (``Dataset``, ``QuantileDMatrix``, …)."""
 
     def fit(self, native: Any) -> None:
-        """Train on what ``prepare`` returned; a repeated call trains anew from the start."""
+        """Train on what ``prepare`` returned; a repeated call trains again from the start."""
 
     def predict(self, X: Any) -> np.ndarray:
         """Return values (n,), or probabilities (n, n_classes) for classification, float64."""

@@ -71,19 +71,19 @@ class Starts:
     """Start times of a worker until it has imported the no-op plugin."""
 
     template: float  # seconds of the first fork, which waits for the template process; once per run
-    anew: float  # CPU seconds of a new interpreter, as used by timed trials and duels
-    forked: float  # CPU seconds of a fork; like ``anew`` on systems without fork
+    spawned: float  # CPU seconds of a new interpreter, as used by timed trials and duels
+    forked: float  # CPU seconds of a fork; like ``spawned`` on systems without fork
 
 
 def measure_starts() -> Starts:
     """Measure the start times of new and forked workers."""
     job = Job(noop_algorithm.NAME, str(Path(noop_algorithm.__file__)), DatasetRef("", ""), ())
     with tempfile.TemporaryDirectory(prefix="harness-starts-") as folder:
-        anew = _started(job, Path(folder), forked=False)
+        spawned = _started(job, Path(folder), forked=False)
         began = time.perf_counter()
         _started(job, Path(folder), forked=True)
         template = time.perf_counter() - began
-        return Starts(template, anew, forked=_started(job, Path(folder), forked=True))
+        return Starts(template, spawned, forked=_started(job, Path(folder), forked=True))
 
 
 def _started(job: Job, folder: Path, *, forked: bool) -> float:

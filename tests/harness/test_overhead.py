@@ -77,7 +77,7 @@ def test_starts_of_both_kinds_are_measured(monkeypatch) -> None:
     monkeypatch.setattr(overhead, "Session", Noted)
     result = overhead.measure_starts()
     assert kinds == [False, True, True]  # the first fork waits for its template
-    assert result.anew > 0
+    assert result.spawned > 0
     assert result.forked > 0
     assert result.template > 0
 

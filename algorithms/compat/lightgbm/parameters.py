@@ -68,7 +68,7 @@ def warn_of_rounds(params):
 def drop_aliases(params):
     """Return parameters with one name each, and print which names are ignored.
 
-    None and an empty list stand for the default.
+    None and an empty list mean the default.
     """
     given = {name: value for name, value in params.items() if not is_same(value, [])}
     given = {name: value for name, value in given.items() if value is not None}

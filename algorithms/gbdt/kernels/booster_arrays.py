@@ -15,7 +15,7 @@ any number of threads or machines.
 
 A *column* of the table holds the bins of one feature, or a *bundle* of several features (exclusive
 feature bundling; Ke et al. 2017, section 4): in each row, at most one of them is outside its
-default bin. Cell 0 of a bundle stands for the rows in which all features are in their default
+default bin. Cell 0 of a bundle sums the rows in which all features are in their default
 bins; each feature has one cell for every other bin. The sums of a default bin are the sums of the
 leaf minus those of the other bins. Columns in which almost all rows are in the default bin are
 *sparse*: only the other bins are stored, row by row.

@@ -66,7 +66,7 @@ def fit_leaves(
     Parameters
     ----------
     values : float64 (n_rows, n_features), NaN where missing
-    g, h : float32 (n_rows,); an empty h stands for ones
+    g, h : float32 (n_rows,); an empty h means ones
     rows : uint32, rows by leaf
     spans : int64 (n_leaves, 2), start and end of each leaf's rows
     start : int64 (n_leaves + 1,), start of each leaf's terms in the next arrays

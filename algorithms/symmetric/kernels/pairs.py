@@ -21,7 +21,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of, uniform
 from algorithms.symmetric.kernels.leaf_sums import DER1, DER2, WEIGHT
 
-ABOVE_ONE = 1.000001  # stands for 1 in 1 − u, so that the quotient is finite
+ABOVE_ONE = 1.000001  # replaces 1 in 1 − u, so that the quotient is finite
 PAIR_SCALE = 0.15
 
 

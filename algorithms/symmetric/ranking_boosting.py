@@ -63,7 +63,7 @@ class RankingBooster(Booster):
     Parameters
     ----------
     queries : TrainingQueries
-    others : those of `Booster`
+    params, table, grower, objective, y, weight, start, seed : as in `Booster`
     """
 
     def __init__(self, queries, params, table, grower, objective, y, weight, start, seed):

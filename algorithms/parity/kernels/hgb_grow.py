@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithms.parity.kernels.hgb_arrays import MIN_H
 from algorithms.parity.kernels.hgb_split import find_categorical_split, find_numeric_split, value_of
+from algorithms.parity.kernels.leafwise import partition_rows
 from algorithms.runtime.array_moves import copy
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
@@ -129,30 +130,6 @@ def pop(work, size):
 
 
 @inner_kernel
-def partition_rows(table, k, work):
-    """Move a leaf's rows that go left before the others; return the start of the latter."""
-    leaf, split = work.leaves[k], work.splits[k]
-    column, missing = table.columns[split["feature"]], work.members.shape[1] - 1
-    to, others = leaf["start"], 0
-    for i in range(leaf["start"], leaf["end"]):
-        row = work.rows[i]
-        b = column[row]
-        if split["is_categorical"]:
-            left = work.members[k, b] == 1
-        else:
-            left = b <= split["bin"] or (b == missing and split["missing_left"] == 1)
-        if left:
-            work.rows[to] = row
-            to += 1
-        else:
-            work.spare[others] = row
-            others += 1
-    for i in range(others):
-        work.rows[to + i] = work.spare[i]
-    return to
-
-
-@inner_kernel
 def split_leaf(table, k, new, rules, work):
     """Split a leaf: the left child keeps its number, the right child gets the new number."""
     split, leaf = work.splits[k], work.leaves[k]
@@ -162,7 +139,8 @@ def split_leaf(table, k, new, rules, work):
     node["feature"], node["bin"], node["gain"] = split["feature"], split["bin"], split["gain"]
     node["missing_left"], node["is_categorical"] = split["missing_left"], split["is_categorical"]
     copy(work.members[k], work.goes_left[parent], 0, work.members.shape[1])
-    middle = partition_rows(table, k, work)
+    column, missing = table.columns[split["feature"]], work.members.shape[1] - 1
+    middle = partition_rows(column, missing, k, work)
     left_g, left_h = split["g"], split["h"]
     right_g, right_h = leaf["g"] - left_g, leaf["h"] - left_h
     left, right = (

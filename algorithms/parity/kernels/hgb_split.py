@@ -31,7 +31,7 @@ def scan(histogram, last, steps, down, leaf, n, least, rules):
 
     Parameters
     ----------
-    cells : (n_bins, 3) float64
+    histogram : (n_bins, 3) float64, Σg, Σh and number of rows of each bin
     last : the last bin, except for that of missing values
     steps : number of bins that are summed, one after another
     down : whether these are the highest bins, which go right; otherwise the lowest, which go left

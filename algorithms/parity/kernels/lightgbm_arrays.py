@@ -16,17 +16,6 @@ FIRST, LAST, NUMBER = range(3)  # indices into `Work.forced_state`
 
 EPSILON = float(np.float32(1e-15))  # LightGBM's constants are single precision
 
-LEAF = np.dtype(
-    [
-        ("start", np.int64),  # its rows are rows[start : end]
-        ("end", np.int64),
-        ("depth", np.int64),
-        ("node", np.int64),
-        ("g", np.float64),  # Σg and Σh, as computed by the parent's split
-        ("h", np.float64),
-        ("value", np.float64),
-    ]
-)
 SPLIT = np.dtype(
     [
         ("gain", np.float64),
@@ -40,19 +29,6 @@ SPLIT = np.dtype(
         ("right_h", np.float64),
         ("left_value", np.float64),
         ("right_value", np.float64),
-    ]
-)
-NODE = np.dtype(
-    [
-        ("left", np.int64),  # −1: a leaf
-        ("right", np.int64),
-        ("feature", np.int64),
-        ("bin", np.int64),
-        ("missing_left", np.int64),
-        ("is_categorical", np.int64),
-        ("gain", np.float64),
-        ("value", np.float64),
-        ("count", np.int64),
     ]
 )
 

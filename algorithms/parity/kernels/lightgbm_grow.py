@@ -10,6 +10,7 @@ Forced splits come first, in breadth-first order, until one has no gain.
 
 import numpy as np
 
+from algorithms.parity.kernels.leafwise import partition_rows
 from algorithms.parity.kernels.lightgbm_arrays import EPSILON, FIRST, LAST, NUMBER
 from algorithms.parity.kernels.lightgbm_categorical_split import find_categorical_split
 from algorithms.parity.kernels.lightgbm_gain import (
@@ -182,34 +183,6 @@ def find_splits(table, g, h, small, large, rules, work):
 
 
 @inner_kernel
-def partition_rows(table, k, work):
-    """Move a leaf's rows that go left before the others; return their number."""
-    leaf, split = work.leaves[k], work.splits[k]
-    f = split["feature"]
-    column = table.columns[f]
-    missing = table.first[f + 1] - table.first[f] - 1 if table.has_missing[f] else -1
-    to, others = leaf["start"], 0
-    for i in range(leaf["start"], leaf["end"]):
-        row = work.rows[i]
-        b = column[row]
-        if split["is_categorical"]:
-            left = work.members[k, b] == 1
-        elif b == missing:
-            left = split["missing_left"] == 1
-        else:
-            left = b <= split["bin"]
-        if left:
-            work.rows[to] = row
-            to += 1
-        else:
-            work.spare[others] = row
-            others += 1
-    for i in range(others):
-        work.rows[to + i] = work.spare[i]
-    return to - leaf["start"]
-
-
-@inner_kernel
 def add_leaf(work, k, node, start, end, depth, g, h, value):
     """Write a leaf and its node."""
     leaf, record = work.leaves[k], work.nodes[node]
@@ -231,7 +204,9 @@ def split_leaf(table, k, new, rules, work):
     node["gain"] = np.float32(split["gain"] + rules.min_split_gain)
     copy(work.members[k], work.goes_left[parent], 0, work.members.shape[1])
     start, end, depth = leaf["start"], leaf["end"], leaf["depth"] + 1
-    middle = start + partition_rows(table, k, work)
+    f = split["feature"]
+    missing = table.first[f + 1] - table.first[f] - 1 if table.has_missing[f] else -1
+    middle = partition_rows(table.columns[f], missing, k, work)
     values = split["left_value"], split["right_value"]
     sums = split["left_g"], split["left_h"], split["right_g"], split["right_h"]
     add_leaf(work, k, 2 * new - 1, start, middle, depth, sums[0], sums[1], values[0])

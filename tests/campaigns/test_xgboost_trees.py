@@ -6,13 +6,12 @@ each has four rounds of one tree a score. Real tables are those of the folder th
 (20 000) rows are used.
 """
 
-import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from mirror_tables import mirror_table_names
 from parity_xgboost import METHODS, OBJECTIVES, OTHERS, draw_configuration, first_difference
 from scipy import sparse
 
@@ -22,9 +21,7 @@ from harness.plugins.registry import load_registry
 
 COUNT = int(os.environ.get("SOAK_XGBOOST_TREES", "40"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-MAX_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
 MAX_VALUES = 4_000_000
-MIRROR = os.environ.get("HARNESS_MIRROR")
 MAX_ROWS = int(os.environ.get("SOAK_ROWS", "20000"))
 
 pytestmark = pytest.mark.slow
@@ -39,15 +36,6 @@ def test_random_boosters_equal_xgboost(number):
     assert first_difference(*drawn) == "", drawn[-1]
 
 
-def mirror_table_names():
-    """Return the names of the tables below the size limit."""
-    if not MIRROR:
-        return []
-    content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
-    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MAX_BYTES]
-    return sorted(m["name"] for m in fit)
-
-
 def numbers_of(X):
     """Return a table as float32: categories as codes, absent entries as NaN."""
     if sparse.issparse(X):
@@ -59,8 +47,7 @@ def numbers_of(X):
     return pd.DataFrame(codes).to_numpy(np.float32)
 
 
-@pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
+@pytest.mark.parametrize("name", mirror_table_names())
 def test_real_tables_boosters_equal_xgboost(name):
     table = table_of(resolve(name, load_registry()))
     n, d = table.X.shape

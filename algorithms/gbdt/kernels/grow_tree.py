@@ -43,10 +43,10 @@ from algorithms.runtime.thread_team import barrier_wait, wait_for_job
 
 @kernel
 def grow_when_called(
-    signs,
-    place,
-    until,
-    looks,
+    counters,
+    index,
+    target,
+    max_spins,
     call,
     steps,
     team,
@@ -65,14 +65,14 @@ def grow_when_called(
 
     Parameters
     ----------
-    signs, place, until, looks : as in `spin_until`
+    counters, index, target, max_spins : as in `spin_until`
     call : int64 (CALLS,), as in `wait_for_job`
     steps : float64 (4,), the `Scale` of the tree
     team, rank, bins, records, growth, scratch, rules : as in `grow`
     rounds : Rounds
     """
     has_rounds = len(rounds.seeds) > 0
-    while wait_for_job(call, signs, place, until, looks):
+    while wait_for_job(call, counters, index, target, max_spins):
         number = np.int64(-1)
         while True:
             if has_rounds:

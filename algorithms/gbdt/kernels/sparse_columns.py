@@ -17,7 +17,7 @@ from algorithms.gbdt.kernels.booster_arrays import (
     TOTAL_G,
     TOTAL_H,
 )
-from algorithms.gbdt.kernels.histogram import CHUNK, tally
+from algorithms.gbdt.kernels.histogram import CHUNK, sum_rows
 from algorithms.runtime.intrinsics import prefetch
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
@@ -64,7 +64,7 @@ def build_sparse_histogram(sparse, records, rows, first, last, wide, cells, plan
     start, step = first, CHUNK
     while start < last:
         end = min(start + step, last)
-        more_spread, more_g, more_h = tally(records, rows, np.uint64(start), np.uint64(end))
+        more_spread, more_g, more_h = sum_rows(records, rows, np.uint64(start), np.uint64(end))
         if spread_here + more_spread > MAX_G or h_here + more_h > MAX_H:
             if spread_here or h_here:
                 flush_sparse_cells(cells, planes, begin)

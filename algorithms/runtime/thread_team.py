@@ -110,8 +110,7 @@ def wait_for_job(call, counters, index, target, max_spins):
     Calling this again acknowledges that the previous job is finished.
 
     The caller of `post_job` must know whether the thread waits for a job. Before the thread leaves
-    because of the spin limit, it sets AWAY. If it leaves because of a task, another task is
-    waiting for it, and it calls this again after that task.
+    because of the spin limit, it sets AWAY. If it leaves for a task, it calls this again after it.
 
     Parameters
     ----------

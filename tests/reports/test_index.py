@@ -14,7 +14,7 @@ from harness.analysis.run_view import Interval, Parity, Speed
 from harness.analysis.trends import Level, RunPoint
 from reports import Page, Report, build_index, build_report, write_index
 from reports.charts.plot import Dots
-from reports.page.courses import run_names, score_figure, speed_figure, steps_of
+from reports.page.run_history import run_names, score_figure, speed_figure, steps_of
 from reports.page.run_tables import other_tables, scores_table
 from reports.sections import history
 

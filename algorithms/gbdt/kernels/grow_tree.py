@@ -58,7 +58,7 @@ def grow_when_called(
     rules,
     rounds,
 ):
-    """Grow a tree for each job of this thread; return if a signal or the spin limit ends the wait.
+    """Grow a tree for each job of this thread; return if a task or the spin limit ends the wait.
 
     If there are rounds, each job grows trees of all of them; ``team`` then has one thread, and the
     threads of ``rounds.team`` divide the trees.

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from algorithms.estimator.deferred_imports import is_frame, is_of_pandas, pd
-from algorithms.estimator.frame_to_array import as_they_are, lay_out, codes_with_nan
+from algorithms.estimator.frame_to_array import as_they_are, codes_with_nan, lay_out
 from algorithms.estimator.frames import validate_data
 from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.value_checks import HAS_NAN, INFINITE, find_nonfinite

@@ -314,7 +314,9 @@ def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN
         return Bins(rows, columns, *facts, places, no_sparse_columns(n_features))
     entries = bin_sparse(table, binner, workers)
     del rows
-    rows, columns, places, sparse_columns = lay_out(table, columns, entries, binner, layout, workers)
+    rows, columns, places, sparse_columns = lay_out(
+        table, columns, entries, binner, layout, workers
+    )
     return Bins(rows, columns, *facts, places, sparse_columns)
 
 

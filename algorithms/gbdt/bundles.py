@@ -21,7 +21,12 @@ from algorithms.gbdt.kernels.booster_arrays import (
     FeatureLayout,
     SparseColumns,
 )
-from algorithms.gbdt.kernels.bundling import count_entries, fill_bundle, find_bundles, write_sparse_entries
+from algorithms.gbdt.kernels.bundling import (
+    count_entries,
+    fill_bundle,
+    find_bundles,
+    write_sparse_entries,
+)
 from algorithms.gbdt.kernels.weighted_sketch import lay_rows
 from algorithms.gbdt.phase_timer import BUNDLING, timed_phase
 
@@ -116,7 +121,9 @@ def lay_out(table, columns, entries, binner, layout, workers):
         lay_rows(columns, rows, first * BLOCK, min(last * BLOCK, n_rows))
 
     workers.share(lay, -(-n_rows // BLOCK))
-    sparse_columns = store_sparse_columns(np.sort(sparse_features), n_rows, given, places, binner.counts)
+    sparse_columns = store_sparse_columns(
+        np.sort(sparse_features), n_rows, given, places, binner.counts
+    )
     return rows, columns, places, sparse_columns
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.fast_validation import plain_table, plain_training_rows
-from algorithms.estimator.frame_to_array import as_they_are, is_plain, lay_out, codes_with_nan
+from algorithms.estimator.frame_to_array import as_they_are, codes_with_nan, is_plain, lay_out
 from algorithms.estimator.frames import columns_of_lists, is_polars, validate_data, with_categories
 
 

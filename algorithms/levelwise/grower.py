@@ -135,7 +135,9 @@ class LevelGrower:
     def _allocate_planes(self, max_depth):
         """Allocate the planes of all levels but the last."""
         planes = 1 << max(max_depth - 2, 0)
-        coarse = max(len(self._at), MIN_BINS_TO_MERGE, planes * (level_arrays.CODES >> level_arrays.COARSEST))
+        coarse = max(
+            len(self._at), MIN_BINS_TO_MERGE, planes * (level_arrays.CODES >> level_arrays.COARSEST)
+        )
         room = level_arrays.CELL * min(planes * level_arrays.CODES, coarse)
         room += LINE_OF_CACHE  # columns a power of two apart would evict each other from the cache
         if self._sums.shape[1] < room:

@@ -1,9 +1,9 @@
 """Reader of CatBoost's JSON model format.
 
-X is rounded to float32. A value above a border sets the bit of the split. The first split of a tree is the lowest
-bit of the leaf's index. Leaves are float64 and summed in the order of the trees; the bias is added
-last. CatBoost reads a split by its number among all borders (`split_index`), and so does this
-reader.
+X is rounded to float32. A value above a border sets the bit of the split. The first split of a tree
+is the lowest bit of the leaf's index. Leaves are float64 and summed in the order of the trees; the
+bias is added last. CatBoost reads a split by its number among all borders (`split_index`), and so
+does this reader.
 """
 
 import numpy as np

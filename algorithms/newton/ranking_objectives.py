@@ -157,8 +157,8 @@ def check_labels(name, settings, y):
     elif name == "rank:ndcg" and settings.exponential:
         if ((y < 0) | (y > MAX_LABEL) | (y != np.floor(y))).any():
             raise ValueError(
-                f"rank:ndcg needs whole numbers from 0 to {MAX_LABEL} as labels. Set `ndcg_exp_gain` to "
-                "False for other labels"
+                f"rank:ndcg needs whole numbers from 0 to {MAX_LABEL} as labels. Set "
+                "`ndcg_exp_gain` to False for other labels"
             )
     elif (y < 0).any():
         raise ValueError(f"labels of {name} must not be negative")

@@ -19,9 +19,9 @@ from algorithms.newton.exact_grower import Grown
 from algorithms.newton.histogram_grower import SAMPLE
 from algorithms.newton.kernels.vector_arrays import (
     BEST_FIRST,
-    MIN_H,
     LEVEL_ORDER,
     LIFO,
+    MIN_H,
     N_NODES,
     STATES,
     ApproximateScore,

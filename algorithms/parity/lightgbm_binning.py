@@ -84,7 +84,9 @@ def find_feature_bins(x, is_categorical, max_bin, min_data_in_bin):
     values, counts = count_values(nonzero, zeros)
     if is_categorical:
         return find_categories(values, counts, n_missing, len(x), max_bin, min_data_in_bin)
-    edges = find_edges(values, counts, zeros, max_bin - bool(n_missing), len(x) - n_missing, min_data_in_bin)
+    edges = find_edges(
+        values, counts, zeros, max_bin - bool(n_missing), len(x) - n_missing, min_data_in_bin
+    )
     rows = np.zeros(len(edges) + 1 + bool(n_missing), np.int64)
     np.add.at(rows, np.searchsorted(edges, values), counts)
     if n_missing:

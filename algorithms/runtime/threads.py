@@ -24,11 +24,11 @@ from algorithms.runtime.interrupt_flag import (
     watch_interrupts,
 )
 from algorithms.runtime.thread_team import (
-    FINISHED,
     COUNTERS,
+    FINISHED,
     GONE,
     SUBMITTED,
-    COUNTERS,
+    TASK_COUNTERS,
     ThreadTeam,
     spin_until,
 )
@@ -112,7 +112,7 @@ class Helper:
         return self._results.get()
 
     def set_wait_function(self, function: Callable) -> None:
-        """Wait for tasks by ``function(counters, index, target, max_spins=…)``, not `spin_until`."""
+        """Wait for tasks by ``function(counters, index, target, max_spins=…)``."""
         self.submit(self._wait.__setitem__, 0, function)
         self.wait()
 
@@ -268,7 +268,7 @@ def leave(team: ThreadTeam) -> None:
 
 def make_team(size: int) -> ThreadTeam:
     """Return a new team; its barrier can be used again and again."""
-    return ThreadTeam(size, np.zeros(TASK_COUNTERS, np.int64), interrupt_flag())
+    return ThreadTeam(size, np.zeros(COUNTERS, np.int64), interrupt_flag())
 
 
 def count_processors() -> int:

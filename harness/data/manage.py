@@ -196,7 +196,7 @@ def add(
     task: Task | str | None = None,
     suites: tuple[str, ...] = (),
     summary: str = "",
-    license: str = "",
+    license: str = "",  # noqa: A002 - the name of the field
     known: Collection[str] = (),
     **reading: Any,
 ) -> Path:

@@ -37,9 +37,7 @@ def keys(meanings: Mapping[str, tuple[str, str, str]], used: Iterable[str]) -> l
     """Return the legend of the meanings in a chart."""
     present = set(used)
     return [
-        Key(symbol, color, text)
-        for text, (symbol, _, color) in meanings.items()
-        if text in present
+        Key(symbol, color, text) for text, (symbol, _, color) in meanings.items() if text in present
     ]
 
 

@@ -141,9 +141,7 @@ def _steps(page: Page, comparisons: Sequence[Compared]) -> Figure:
         finding=finding
         + (f" The chart shows {BARS}; the table has all." if len(comparisons) > BARS else ""),
         table=_table(comparisons),
-        keys=[
-            Key("■", color, f"{name} steps") for name, color in zip(names, COLORS, strict=True)
-        ],
+        keys=[Key("■", color, f"{name} steps") for name, color in zip(names, COLORS, strict=True)],
         again=_rerun_command(page, drawn),
     )
 

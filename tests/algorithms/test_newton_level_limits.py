@@ -38,5 +38,7 @@ def test_levels_beyond_max_leaves_are_not_grown(method, depth, tails):
     expected = keep_splits(whole, splits_by_depth(whole.nodes, MAX_LEAVES))
     where = few.where[few.at], expected.where[expected.at]
     for name in few.nodes.dtype.names:
-        np.testing.assert_array_equal(*(t.nodes[name][: 2 * MAX_LEAVES - 1] for t in (few, expected)))
+        np.testing.assert_array_equal(
+            *(t.nodes[name][: 2 * MAX_LEAVES - 1] for t in (few, expected))
+        )
     np.testing.assert_array_equal(*where)

@@ -112,7 +112,9 @@ def limit_bins(params):
     """Replace a ``max_bin`` above `MAX_BIN_LIMIT` in the parameters, with a warning."""
     for name in LIGHTGBM.by_name["max_bin"].names:
         if isinstance(params.get(name), int) and params[name] > MAX_BIN_LIMIT:
-            warn(f"{name}={params[name]} is more than {MAX_BIN_LIMIT} bins: {MAX_BIN_LIMIT} are used")
+            warn(
+                f"{name}={params[name]} is more than {MAX_BIN_LIMIT} bins: {MAX_BIN_LIMIT} are used"
+            )
             params[name] = MAX_BIN_LIMIT
 
 

@@ -145,7 +145,9 @@ def turn_rows(X, columns, rows, out, first, last):
 
 
 @kernel
-def find_column_edges(values, start, end, n_drawn, has_missing, limits, work, counts, edges, found, span):
+def find_column_edges(
+    values, start, end, n_drawn, has_missing, limits, work, counts, edges, found, span
+):
     """Choose the edges of sparse columns; those with ``found[j]`` below 0 are left out.
 
     Parameters

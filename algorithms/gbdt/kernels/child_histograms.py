@@ -7,7 +7,7 @@ Both are scanned column by column, while the cells of a column are still in the 
 
 import numpy as np
 
-from algorithms.gbdt.kernels.booster_arrays import FLUSHED, HALF, SPARSE_FLUSHED, LOW
+from algorithms.gbdt.kernels.booster_arrays import FLUSHED, HALF, LOW, SPARSE_FLUSHED
 from algorithms.gbdt.kernels.categorical_split import scan_sorted
 from algorithms.gbdt.kernels.constrained_split import scan_categorical, scan_constrained
 from algorithms.gbdt.kernels.narrow_leaf import accumulate_cells

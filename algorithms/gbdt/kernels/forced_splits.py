@@ -32,7 +32,10 @@ def force_next_split(bins, records, growth, scratch, rules, scale):
     goes_left = growth.goes_left[leaf["node"]]
     f, last_bin = growth.forced[number, 0], growth.forced[number, 1]
     best["feature"], best["bin"], best["reg_lambda"] = f, last_bin, rules.reg_lambda
-    best["is_categorical"], best["missing_left"] = bins.is_categorical[f], 1 - bins.is_categorical[f]
+    best["is_categorical"], best["missing_left"] = (
+        bins.is_categorical[f],
+        1 - bins.is_categorical[f],
+    )
     for b in range(MAX_BINS):
         left_bins[b] = b == last_bin
     write_sides(bins, best, left_bins, goes_left)

@@ -14,9 +14,9 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import HALF
 from algorithms.runtime.exact_sum_kernels import (
+    MIN_EXPONENT,
     SINGLE_EXPONENTS,
     SINGLE_FRACTION,
-    MIN_EXPONENT,
     add_sizes,
     add_sizes_at,
 )

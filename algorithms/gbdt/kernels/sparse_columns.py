@@ -9,10 +9,10 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import (
     HALF,
-    SPARSE_FLUSHED,
     LOW,
     MAX_G,
     MAX_H,
+    SPARSE_FLUSHED,
     SPREAD,
     TOTAL_G,
     TOTAL_H,

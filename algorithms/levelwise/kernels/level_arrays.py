@@ -1,10 +1,10 @@
 """Arrays of level-wise growth, and their names.
 
 All nodes of a level, the *slots* 0 … K − 1, are searched at once. Once per fit, each column's
-values are put into at most `MAX_BINS` bins of neighboring values, with one *code* per row. The sums of
-a bin for each slot are accumulated in row order, without random access. These sums bound the score
-of any threshold inside a bin, so only a few bins are searched inside. No distinct threshold is
-missed.
+values are put into at most `MAX_BINS` bins of neighboring values, with one *code* per row. The sums
+of a bin for each slot are accumulated in row order, without random access. These sums bound the
+score of any threshold inside a bin, so only a few bins are searched inside. No distinct threshold
+is missed.
 
 The bounds need the sums of positive and of negative values separately. Rows of no open node, and
 rows of weight 0, have the slot number K.

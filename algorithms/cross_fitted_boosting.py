@@ -5,7 +5,7 @@
 Member k of K is a histogram booster (`algorithms/gbdt`) trained on all rows but fold k. It stops
 when its loss on fold k stops improving. All members share the bins. Categorical columns get extra
 columns of target statistics (Micci-Barreca, SIGKDD Explorations 2001), computed out of fold. The
-temperature T of a classifier minimises the out-of-fold log loss.
+temperature T of a classifier minimizes the out-of-fold log loss.
 
 One argument, ``effort``, says how much time training may take. Everything else follows from the
 data (`algorithms/gbdt/effort.py`); docs/algorithms/cross-fitted-boosting.md has the measurements.
@@ -40,9 +40,9 @@ from algorithms.runtime.threads import AllThreads
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 PRIOR = 10.0  # rows that the overall mean counts as in a target statistic
-LEAST_CATEGORIES = 13  # fewer categories of many rows each are split well without statistics
+MIN_CATEGORIES = 13  # fewer categories of many rows each are split well without statistics
 MANY_ROWS = 200  # of a category, on average
-MOST_TARGETS = 8  # classes, the most frequent ones, that have statistics
+MAX_TARGETS = 8  # classes, the most frequent ones, that have statistics
 
 
 class BaseBoosting(AllThreads, BaseEstimator):
@@ -157,7 +157,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         for column in np.flatnonzero(is_categorical).tolist():
             n_categories = len(np.unique(X[:, column]))
             has_few_rows = len(X) < MANY_ROWS * n_categories
-            if n_categories >= LEAST_CATEGORIES or (n_categories > 2 and has_few_rows):
+            if n_categories >= MIN_CATEGORIES or (n_categories > 2 and has_few_rows):
                 chosen.append(column)
         return chosen
 
@@ -299,7 +299,7 @@ class BoostingClassifier(ClassifierMixin, BaseBoosting):
     def _targets(self, codes):
         """Return the indicators of the classes that have target statistics."""
         counts = np.bincount(codes, minlength=self.n_classes_)
-        chosen = [1] if self.n_classes_ == 2 else np.argsort(-counts, kind="stable")[:MOST_TARGETS]
+        chosen = [1] if self.n_classes_ == 2 else np.argsort(-counts, kind="stable")[:MAX_TARGETS]
         return (codes[:, None] == np.asarray(chosen)).astype(np.float64)
 
     def decision_function(self, X):

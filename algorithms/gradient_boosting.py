@@ -14,7 +14,7 @@ If ρ_j has no closed form, it is one Newton step Σ w g / Σ w h, as in Friedma
 exponential, poisson). The formulas of the losses are in `boosting/kernels/losses.py`. With the
 exponential loss, hypotheses of ±1 and global steps, this algorithm is AdaBoost.
 
-The penalty γ J + λ/2 Σ v_j² on the values v_j of the J leaves regularises a tree: the score of
+The penalty γ J + λ/2 Σ v_j² on the values v_j of the J leaves regularizes a tree: the score of
 leaf j becomes s² / (w + λ), and a split must reduce ½ Σ w (g − v)² by more than γ.
 
 Trees are grown level by level on columns sorted once (docs/decisions/gradient-boosting.md). Every

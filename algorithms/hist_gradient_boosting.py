@@ -57,7 +57,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, BaseHistGradientBoosting):
     min_samples_leaf : int, default=20
         Minimum number of rows of a leaf. Without ``parity`` the number is estimated from Σh.
     l2_regularization : float, default=0.0
-        L2 regularisation of leaf values.
+        L2 regularization of leaf values.
     max_features : float, default=1.0
         Fraction of the features that each tree may use. scikit-learn draws them for each node.
     max_bins : int, default=255
@@ -247,7 +247,7 @@ class HistGradientBoostingRegressor(RegressorMixin, BaseHistGradientBoosting):
     min_samples_leaf : int, default=20
         Minimum number of rows of a leaf. Without ``parity`` the number is estimated from Σh.
     l2_regularization : float, default=0.0
-        L2 regularisation of leaf values.
+        L2 regularization of leaf values.
     max_features : float, default=1.0
         Fraction of the features that each tree may use. scikit-learn draws them for each node.
     max_bins : int, default=255

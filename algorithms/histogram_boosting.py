@@ -13,7 +13,7 @@ Training bins every feature once, into at most 255 bins. A leaf's histogram hold
 bin. The histogram of the smaller of two siblings is built from its rows; the other one is the
 parent's minus that. The leaf with the largest gain is split next, until there are `num_leaves`.
 
-g and h are quantised: each is an integer multiple of a step, rounded up or down at random so that
+g and h are quantized: each is an integer multiple of a step, rounded up or down at random so that
 its expectation is exact (`gbdt/kernels/gradient_packing.py`, docs/decisions/histogram-booster.md).
 Integer sums are exact in any order, so the model is bitwise identical for any number of threads.
 
@@ -75,9 +75,9 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
     colsample_bytree : float, default=1.0
         Fraction of the features that each tree may use, in (0, 1].
     reg_alpha : float, default=0.0
-        L1 regularisation α of leaf values.
+        L1 regularization α of leaf values.
     reg_lambda : float, default=0.0
-        L2 regularisation λ of leaf values.
+        L2 regularization λ of leaf values.
     random_state : int, RandomState or None, default=None
         Seed of gradient rounding and of sampling. None means 0, so results are deterministic by
         default, as in LightGBM. With parity="scikit-learn", None draws a new seed in each fit, as
@@ -131,10 +131,10 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
         categorical dtype.
     cat_smooth : float, default=10.0
         Smoothing of the gradient statistics by which categories are sorted. If a feature has more
-        than `max_bin` − 1 categories in dense X, several categories share a bin, assigned anew for
+        than `max_bin` − 1 categories in dense X, several categories share a bin, assigned again for
         each tree, and those of fewer than `cat_smooth` rows are treated as missing.
     cat_l2 : float, default=10.0
-        L2 regularisation of splits on categories, in addition to `reg_lambda`.
+        L2 regularization of splits on categories, in addition to `reg_lambda`.
     max_cat_threshold : int, default=32
         Maximum number of categories (of bins, if categories share them) in the set of a split.
     max_cat_to_onehot : int, default=4
@@ -142,7 +142,7 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
     min_data_per_group : int, default=100
         Minimum number of rows per category group in a split.
     boost_from_average : bool, default=True
-        Whether F₀ is the constant that minimises the loss. Otherwise F₀ is 0.
+        Whether F₀ is the constant that minimizes the loss. Otherwise F₀ is 0.
     early_stopping_round : int, default=None
         Number of rounds without improvement of a metric of an evaluation table after which
         training stops. None or 0 disables early stopping.
@@ -175,7 +175,7 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
         Penalty of the squared slopes of linear leaves.
     parity : {"lightgbm", "scikit-learn"}, default=None
         Library whose trees are reproduced bit for bit: LightGBM's, or those of scikit-learn's
-        HistGradientBoosting. This mode uses one thread and is not optimised for speed
+        HistGradientBoosting. This mode uses one thread and is not optimized for speed
         (docs/decisions/parity-with-lightgbm.md).
     **kwargs
         All other LightGBM parameters and all aliases (docs/moving.md), among them the next ones.
@@ -376,8 +376,8 @@ class HistogramBoostingRegressor(
 
 def build(spec):
     """Return the unfitted booster for a harness spec."""
-    labelled = spec.task.is_classification
-    boosting = HistogramBoostingClassifier if labelled else HistogramBoostingRegressor
+    labeled = spec.task.is_classification
+    boosting = HistogramBoostingClassifier if labeled else HistogramBoostingRegressor
     model = boosting(random_state=spec.seed, n_jobs=spec.threads)
     if spec.categorical:
         model.categorical_feature = list(spec.categorical)

@@ -52,7 +52,7 @@ class HistogramBoostingRanker(ValuePredictions, LightGBMInterface, BaseHistogram
     lambdarank_truncation_level : int, default=30
         Each pair has a document among so many of the highest scores.
     lambdarank_norm : bool, default=True
-        Whether the gradients of a query are normalised.
+        Whether the gradients of a query are normalized.
     sigmoid : float, default=1.0
         Slope σ of the logistic function of lambdarank.
     eval_at : list of int, default=None

@@ -1,4 +1,4 @@
-"""Second-order boosting: each tree takes a Newton step on a regularised objective.
+"""Second-order boosting: each tree takes a Newton step on a regularized objective.
 
 Chen, Guestrin: XGBoost: A scalable tree boosting system. KDD 2016.
 
@@ -57,7 +57,7 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     max_bin : int
         Maximum number of bins per column, including the bin of missing values; at most 256. A
         categorical column always has up to 255 bins. If it has more categories, each tree groups
-        them anew.
+        them again.
     grow_policy : {"depthwise", "lossguide"}
         Which splits are kept if `max_leaves` limits the tree: the ones nearest to the root, or
         the ones with the largest gain.

@@ -71,7 +71,7 @@ class NewtonBoostingRanker(ValuePredictions, XGBoostInterface, BaseNewtonBoostin
         Whether the bias of the documents' positions in their query is estimated, for labels that
         are clicks; see `newton/position_bias.py`.
     lambdarank_bias_norm : float, default=1.0
-        Regularisation of the bias.
+        Regularization of the bias.
     ndcg_exp_gain : bool, default=True
         Whether the gain of label y is 2^y − 1 instead of y.
 

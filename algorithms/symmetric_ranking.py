@@ -11,7 +11,7 @@ relevant row b of one query has the loss
     g_a = w p,  g_b = −w p              h_a = h_b = −w p (1 − p)
 
 PairLogit takes all pairs with different labels, or given ones, with w = 1. YetiRank draws ten
-orders of the documents by noisy scores for each tree and takes the neighbours in them as pairs,
+orders of the documents by noisy scores for each tree and takes the neighbors in them as pairs,
 with w = 0.15 · 0.85^rank |y_a − y_b| / 10: errors near the top count most.
 
 A row's g, h and weight are sums over its pairs. Trees are those of `SymmetricBoostingRegressor`;

@@ -12,7 +12,7 @@ With members f_1 … f_M (a value, class probabilities, or a 1 for the predicted
 
 f_m⁻ is the member trained without the fold of row i: on its own training rows, a member that
 overfits would take all the weight. For classes, y_i is 1 at the row's class and 0 elsewhere, so the
-minimised loss is the Brier score. A uniform combination reduces variance: the mean error of the
+minimized loss is the Brier score. A uniform combination reduces variance: the mean error of the
 members is that of F plus their mean squared distance from F.
 
 Not supported: several outputs.

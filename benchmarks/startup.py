@@ -30,7 +30,7 @@ class Startup:
 class VeryFirstFit:
     """Time from a new interpreter to a fitted model on a new machine: every kernel is compiled.
 
-    Two stand for all: one small tree, and the booster with the most kernels.
+    Two represent all: one small tree, and the booster with the most kernels.
     """
 
     version = "1"

@@ -47,7 +47,7 @@ QUERIES = {"HistogramBoosting": "group", "NewtonBoosting": "qid", "SymmetricBoos
 
 
 class CompileTimes(event.Listener):
-    """Numbers of specialisations and processor seconds of the kernels that numba compiles.
+    """Numbers of specializations and processor seconds of the kernels that numba compiles.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@
 
 ``FOLDER`` holds the tables and their ``MANIFEST.json``; scikit-learn's tables are added to them.
 Every repetition fits our estimator and its rivals one after another, in one process.
-HistogramBoosting has three rivals, LightGBM's modes (row-wise, column-wise, quantised); the others
+HistogramBoosting has three rivals, LightGBM's modes (row-wise, column-wise, quantized); the others
 have one each.
 A repetition's ratio is the time of the fastest rival over ours; the table shows the median and the
 lowest and highest ratio. ``--against`` also fits our estimator of another checkout, in a second
@@ -47,7 +47,7 @@ RIVALS = {  # family → name of a rival → module, name of its estimators with
     "HistogramBoosting": {
         "row-wise": (*LIGHTGBM, {"force_row_wise": True, "verbosity": -1}),
         "column-wise": (*LIGHTGBM, {"force_col_wise": True, "verbosity": -1}),
-        "quantised": (*LIGHTGBM, {"use_quantized_grad": True, "verbosity": -1}),
+        "quantized": (*LIGHTGBM, {"use_quantized_grad": True, "verbosity": -1}),
     },
     "NewtonBoosting": {"XGBoost": ("xgboost", "XGB", {"tree_method": "hist"})},
     "RandomForest": {"scikit-learn": ("sklearn.ensemble", "RandomForest", {})},

@@ -155,10 +155,10 @@ def timing(found: JSON) -> Iterator[Check]:
         advice = "times depend on the temperature; switch it off for narrow intervals"
         state = "on" if found["turbo"] else "off"
         yield Check("turbo", "warn" if found["turbo"] else "ok", state, advice * found["turbo"])
-    if found["virtualised"]:
+    if found["virtualized"]:
         advice = "other virtual machines add noise: trust intervals of duels, not single times"
         yield Check("hardware", "warn", "a virtual machine", advice)
-    elif found["virtualised"] is not None:
+    elif found["virtualized"] is not None:
         yield Check("hardware", "ok", "no virtual machine")
     load, cores = found["load"][0], found["cores"]
     busy = load > max(0.5, 0.1 * cores)
@@ -225,11 +225,11 @@ def own_time() -> Check:
         return Check("own time", "fail", str(error))
     message = (
         f"{1000 * overhead.trial:.0f} ms a trial, {overhead.job:.2f} s a job; "
-        f"{1000 * overhead.amortised:.0f} ms a trial in a job of {overhead.trials}; a run's first "
+        f"{1000 * overhead.amortized:.0f} ms a trial in a job of {overhead.trials}; a run's first "
         f"job waits {starts.template:.1f} s for what workers are forked from; a worker starts in "
-        f"{starts.forked:.2f} CPU seconds, one for timing in {starts.anew:.2f}"
+        f"{starts.forked:.2f} CPU seconds, one for timing in {starts.spawned:.2f}"
     )
-    slow = overhead.amortised > 0.15
+    slow = overhead.amortized > 0.15
     return Check("own time", "warn" if slow else "ok", message, "is the machine busy?" * slow)
 
 

@@ -1,7 +1,7 @@
-"""HTML of results in a notebook: tables of escaped text, in the notebook's own colours.
+"""HTML of results in a notebook: tables of escaped text, in the notebook's own colors.
 
 There is no style sheet and no script, as front ends may remove them. Text and background
-have the colours of the page, light or dark; lines are a half-transparent grey, visible on both.
+have the colors of the page, light or dark; lines are a half-transparent gray, visible on both.
 """
 
 from __future__ import annotations

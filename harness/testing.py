@@ -25,7 +25,7 @@ from harness.conformance.advice import sentences
 from harness.conformance.checks import cases
 from harness.conformance.claims import CHECK, check_claim
 from harness.conformance.findings import Check, Finding
-from harness.conformance.held import RegisteredObject
+from harness.conformance.registered_object import RegisteredObject
 from harness.conformance.subject import Subject
 from harness.plugins.registry import HOOKS, load_registry, own_modules
 

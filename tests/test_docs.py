@@ -76,7 +76,7 @@ def test_diagnostics_page_experiment_is_valid_and_describes_every_name() -> None
     page = (ROOT / "docs/diagnostics.md").read_text()
     experiment = parse_experiment(tomllib.loads(blocks(page, "toml")[0]), "docs/diagnostics.md")
     known = list(get_args(Name))
-    # bias_variance needs training sets drawn anew, and has a shipped experiment of its own
+    # bias_variance needs training sets drawn again, and has a shipped experiment of its own
     assert experiment.diagnostics.names == [name for name in known if name != "bias_variance"]
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == known
 

@@ -197,7 +197,7 @@ def test_lock_pins_every_declared_dependency(lock) -> None:
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
 def test_pins_of_a_lock_are_of_declared_versions(lock) -> None:
-    """A lock that was not written anew after a change of a bound has a pin outside it."""
+    """A lock that was not written again after a change of a bound has a pin outside it."""
     python = PYTHON_OF_LOCK.search(lock.name)
     environment = {"python_version": python[1] if python else "3.11", "extra": ""}
     environment["python_full_version"] = f"{environment['python_version']}.9"

@@ -8,10 +8,10 @@ from algorithms.boosting.kernels.leaf_sums import add_trees
 from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import STEP, find_leaves
 from algorithms.runtime.threads import Workers, threads_worth
-from algorithms.runtime.value_checks import GAPS, find_odd
+from algorithms.runtime.value_checks import HAS_NAN, find_nonfinite
 
 WALKS_AT_ONCE = 1 << 22  # a fraction of a second; Ctrl-C is handled between blocks
-FEWEST_ROWS = 1024
+MIN_ROWS = 1024
 WALKS_OF_A_THREAD = 1 << 16  # of small trees; fewer do not pay for starting a thread
 
 
@@ -55,7 +55,7 @@ class BoostedWalker:
                 raw[:, t % raw.shape[1]] += rate * tree.predict(X, threads)[:, 0]
             return
         if missing is None:
-            missing = has_gaps(X)
+            missing = has_missing(X)
 
         def walk(first, last):
             if missing:
@@ -64,12 +64,12 @@ class BoostedWalker:
                 add_trees(*joined, rate, X, raw.T, first, last)
 
         with Workers(threads_worth(threads, len(X) * len(grown), WALKS_OF_A_THREAD)) as workers:
-            workers.share_steps(walk, len(X), max(FEWEST_ROWS, WALKS_AT_ONCE // len(grown)))
+            workers.share_steps(walk, len(X), max(MIN_ROWS, WALKS_AT_ONCE // len(grown)))
 
 
-def has_gaps(X):
+def has_missing(X):
     """Return whether a C-contiguous X has missing values."""
-    return bool(find_odd(X.reshape(-1)) & GAPS)
+    return bool(find_nonfinite(X.reshape(-1)) & HAS_NAN)
 
 
 def add_one_by_one(trees, rate, X, raw, first, last):

@@ -88,7 +88,7 @@ class Multinomial(Binomial):
         self.n_outputs = n_classes
 
     def start(self, y, weight):
-        """Return the logarithms of the classes' shares, centred."""
+        """Return the logarithms of the classes' shares, centered."""
         return self.link(shares(y, weight)[None])[0]
 
     def link(self, p):

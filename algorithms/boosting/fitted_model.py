@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms.boosting.boosted_trees import has_gaps
+from algorithms.boosting.boosted_trees import has_missing
 from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.labels import codes_among
 from algorithms.runtime.threads import count_threads
@@ -67,7 +67,7 @@ class BoostedModel(BaseEstimator):
     def _staged_raw(self, X):
         """Yield the scores after each round."""
         X = self._read_rows(X)
-        raw, missing = self._start_scores(X), has_gaps(X)
+        raw, missing = self._start_scores(X), has_missing(X)
         for i in range(len(self.estimators_)):
             self._add(i, i + 1, X, raw, missing=missing)
             yield raw.copy(order="F")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from algorithms.boosting.boosted_trees import has_gaps
+from algorithms.boosting.boosted_trees import has_missing
 from algorithms.boosting.kernels.leaf_sums import draw_mask
 from algorithms.boosting.line_search import search_steps
 from algorithms.boosting.losses import Groups, KernelLoss, share_in_caller
@@ -215,7 +215,7 @@ class EarlyStopping:
         self.X, self.y, weight = rounds.held_out
         self.weight = None if rounds.weight is None else weight
         self.raw = self.model._raw(self.X, rounds.first)  # noqa: SLF001 - a part of the estimator
-        self.missing = has_gaps(self.X)
+        self.missing = has_missing(self.X)
         self.history = np.full(self.model.n_iter_no_change, np.inf)
 
     def ends_at(self, i):

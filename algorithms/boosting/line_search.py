@@ -1,4 +1,4 @@
-"""Line search: the step that minimises a loss along a direction, for many groups of rows at once.
+"""Line search: the step that minimizes a loss along a direction, for many groups of rows at once.
 
     ρ = argmin Σ w L(y, F + ρ d)
 

@@ -2,7 +2,7 @@
 
 A loss is any object with
 
-    start(y, weight)              the constant score F that minimises Σ w L: float64 (n_outputs,)
+    start(y, weight)              the constant score F that minimizes Σ w L: float64 (n_outputs,)
     negative_gradient(y, raw)     −dL/dF: float64 (n_rows, n_outputs), or (n_rows,) for one
     __call__(y, raw, weight)      Σ w L / Σ w, a float
 
@@ -30,7 +30,7 @@ from algorithms.levelwise.kernels.level_arrays import BLOCK_ROWS
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 ALL_CLASSES = -1
-MOST_SUMS = 1 << 20  # limit of nodes × blocks of rows; two floats each
+MAX_SUMS = 1 << 20  # limit of nodes × blocks of rows; two floats each
 SMALLEST = 1e-150  # below this curvature the step is 0
 HALF = 0.5
 
@@ -151,7 +151,7 @@ def sum_leaves(loss, groups, label):
 
     The choice between the two methods depends on rows and nodes only, never on threads.
     """
-    if count_blocks(groups.y) * len(groups.means) > MOST_SUMS:
+    if count_blocks(groups.y) * len(groups.means) > MAX_SUMS:
         return count_leaves(loss, groups, label)
     blocks = np.empty((count_blocks(groups.y), len(groups.means), 2))
     weight = NO_FLOATS if groups.weight is None else groups.weight
@@ -246,7 +246,7 @@ class AbsoluteError(LocationLoss):
 
 
 class Quantile(LocationLoss):
-    """α r, or (α − 1) r if r = y − F is negative; minimised by the α-quantile."""
+    """α r, or (α − 1) r if r = y − F is negative; minimized by the α-quantile."""
 
     kind = kernels.QUANTILE
 

@@ -6,7 +6,7 @@ trees (Grinsztajn, Oyallon & Varoquaux 2022; McElfresh et al. 2023), narrowed fo
 configurations.
 """
 
-FEWEST = {"low": 1, "high": 30, "log": True}  # rows per leaf
+MIN_ROWS = {"low": 1, "high": 30, "log": True}  # rows per leaf
 RATE = {"low": 0.02, "high": 0.3, "log": True}
 ROUNDS = {"low": 50, "high": 400, "log": True}
 SHARE = {"low": 0.5, "high": 1.0}
@@ -14,18 +14,18 @@ L2 = {"low": 0.01, "high": 10.0, "log": True}
 
 TREE = {
     "max_depth": [3, 5, 8, 12, None],
-    "min_samples_leaf": FEWEST,
+    "min_samples_leaf": MIN_ROWS,
     "ccp_alpha": [0.0, 1e-4, 1e-3, 1e-2],
 }
 BAGGING = {
     "estimator__max_depth": [8, 16, None],
-    "estimator__min_samples_leaf": FEWEST,
+    "estimator__min_samples_leaf": MIN_ROWS,
     "max_samples": SHARE,
     "max_features": SHARE,
 }
 FOREST = {
     "max_depth": [8, 16, None],
-    "min_samples_leaf": FEWEST,
+    "min_samples_leaf": MIN_ROWS,
     "max_features": ["sqrt", 0.33, 0.66, 1.0],
 }
 ADABOOST = {
@@ -37,7 +37,7 @@ GRADIENT_BOOSTING = {
     "n_estimators": ROUNDS,
     "learning_rate": RATE,
     "max_depth": {"low": 2, "high": 8},
-    "min_samples_leaf": FEWEST,
+    "min_samples_leaf": MIN_ROWS,
     "subsample": SHARE,
 }
 HIST_GRADIENT_BOOSTING = {

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from algorithms.gbdt.binning import ALL, SAMPLE_SEED, Binner, find_bins, find_gaps
+from algorithms.gbdt.binning import ALL, SAMPLE_SEED, Binner, find_bins, find_missing
 
 AT_ONCE = 1 << 26  # maximum number of sample bytes that are sent together
 
@@ -27,8 +27,8 @@ def find_shared_bins(ranks, X, rows, categorical, limits, sample, workers):
     limits : EdgeLimits; its ``min_in_leaf`` is used only if the sample holds all rows
     """
     n_features = X.shape[1]
-    own_gaps = find_gaps(X, workers) if len(X) else np.zeros(n_features, bool)
-    gaps = ranks.total(own_gaps, "bins") > 0
+    own_missing = find_missing(X, workers) if len(X) else np.zeros(n_features, bool)
+    any_missing = ranks.total(own_missing, "bins") > 0
     drawn = X
     if rows.total > sample:
         drawn = X[rows.draw(SAMPLE_SEED, ALL * sample // rows.total)]
@@ -42,7 +42,7 @@ def find_shared_bins(ranks, X, rows, categorical, limits, sample, workers):
         columns = np.frombuffer(b"".join(parts), X.dtype).reshape(-1, chunk.stop - low)
         share = share_of(ranks.rank, ranks.size, columns.shape[1])
         at = slice(low + share.start, low + share.stop)
-        bins.append(bins_of(columns[:, share], gaps[at], categorical[at], limits, workers))
+        bins.append(bins_of(columns[:, share], any_missing[at], categorical[at], limits, workers))
     return merge(ranks, bins, n_features, step)
 
 
@@ -58,16 +58,16 @@ def owners_of(counts, size):
     return owner.astype(np.int64)
 
 
-def bins_of(columns, gaps, categorical, limits, workers):
+def bins_of(columns, any_missing, categorical, limits, workers):
     """Return (edges, codes, missing, all codes) of each feature, as lists, from a sample.
 
     If a feature has missing values, a row of NaN is added, because the sample may have none.
     """
     bins = [None] * columns.shape[1]
-    for has_gap in (False, True):
-        which = np.flatnonzero(gaps == has_gap)
+    for has_missing in (False, True):
+        which = np.flatnonzero(any_missing == has_missing)
         table = columns[:, which]
-        if has_gap:
+        if has_missing:
             table = np.concatenate([table, np.full((1, len(which)), np.nan, columns.dtype)])
         table = np.ascontiguousarray(table)
         if not len(which):

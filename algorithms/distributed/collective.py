@@ -48,7 +48,7 @@ def join(rank, addresses, listener, secret, patience=300.0, joining=30.0):
     addresses : list of (host, port), one per rank
     listener : listening socket of this rank's address; it is closed
     secret : bytes
-    patience : seconds without data after which a neighbour counts as lost
+    patience : seconds without data after which a neighbor counts as lost
     joining : seconds within which all ranks must connect
 
     Raises
@@ -87,7 +87,7 @@ class Ranks:
     rank, size : int
         Number of this rank, and number of ranks.
     patience : float
-        Seconds without data after which a neighbour counts as lost.
+        Seconds without data after which a neighbor counts as lost.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Ranks:
         self.behind = {skip: link for (_, skip), link in accepted.items()}
 
     def close(self):
-        """Close all connections, which neighbours notice at once; another thread may call this."""
+        """Close all connections, which neighbors notice at once; another thread may call this."""
         for link in [*self.ahead.values(), *self.behind.values()]:
             shut(link)
 

@@ -172,7 +172,7 @@ class RankGrower:
         root["slot"], root["value"], root["lower"], root["upper"] = 0, 0.0, -np.inf, np.inf
         self.tree.groups[0] = ALL
         node["left"] = node["right"] = -1
-        node["feature"], node["is_set"], node["gain"] = booster_arrays.NO_FEATURE, 0, np.nan
+        node["feature"], node["is_categorical"], node["gain"] = booster_arrays.NO_FEATURE, 0, np.nan
         node["value"], node["count"], node["h"] = 0.0, n_rows, h * self.scale.h
         self.tree.state[booster_arrays.LEAVES] = 1
         self.scan_root(max(spread, n_rows), h)

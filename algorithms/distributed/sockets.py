@@ -86,14 +86,14 @@ class IncomingFrame:
             except BlockingIOError:
                 return False
             if not count:
-                raise LinkError("a neighbour closed the connection")
+                raise LinkError("a neighbor closed the connection")
             self.left = self.left[count:]
 
     def make_room(self):
         """Read the length, and allocate the buffer."""
         (length,) = LENGTH.unpack(self.data)
         if length > self.most:
-            raise LinkError(f"a neighbour announced {length} bytes; {self.most} is the limit")
+            raise LinkError(f"a neighbor announced {length} bytes; {self.most} is the limit")
         self.has_length = True
         self.data = bytearray(length)
         self.left = memoryview(self.data)
@@ -116,7 +116,7 @@ def swap(to, data, source, most, patience):
     Raises
     ------
     LinkError
-        If a neighbour is lost, is silent for too long, or announces too long a frame.
+        If a neighbor is lost, is silent for too long, or announces too long a frame.
     """
     moving = {to: (select.POLLOUT, OutgoingFrame(to, data))}
     receiving = IncomingFrame(source, most)
@@ -127,7 +127,7 @@ def swap(to, data, source, most, patience):
             for event, one in waiting:
                 poll.register(one.connection, event)
             if not poll.poll(patience * 1000.0):
-                raise LinkError(f"a neighbour has sent nothing for {patience:g} s")
+                raise LinkError(f"a neighbor has sent nothing for {patience:g} s")
     except OSError as error:
         raise error if isinstance(error, LinkError) else LinkError(str(error)) from error
     return receiving.data

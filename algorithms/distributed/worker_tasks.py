@@ -95,7 +95,7 @@ def train_here(training, place, job, parts):
     key = training, worker.address
     entry = listeners.get(key)
     if entry is None:
-        raise sockets.LinkError("this training was aborted, or its worker was started anew")
+        raise sockets.LinkError("this training was aborted, or its worker was started again")
     entry[1] = math.inf  # in use, so never stale
     job = replace(job, params=copy.deepcopy(job.params))  # ranks of one process share the object
     model = job.params

@@ -11,10 +11,10 @@ from scipy import sparse
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from algorithms.estimator.deferred_imports import is_frame, is_of_pandas, pd
-from algorithms.estimator.frame_to_array import as_they_are, lay_out, with_gaps
+from algorithms.estimator.frame_to_array import as_they_are, codes_with_nan, lay_out
 from algorithms.estimator.frames import validate_data
 from algorithms.estimator.validation import with_sound_indices
-from algorithms.runtime.value_checks import GAPS, INFINITE, find_odd
+from algorithms.runtime.value_checks import HAS_NAN, INFINITE, find_nonfinite
 
 MAX_VALUES = 1 << 22  # above this size scikit-learn's overhead does not matter
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
@@ -194,7 +194,7 @@ def coded_values(X, known, dtype):
     for name, column in X.items():
         values = column.array
         if name in known and has_categories(values.dtype, known[name]):
-            columns.append((values.codes, with_gaps))
+            columns.append((values.codes, codes_with_nan))
         elif name not in known and column.dtype == np.float64:
             columns.append((column.to_numpy(), as_they_are))
         else:
@@ -231,5 +231,5 @@ def has_categories(kind, known):
 
 def is_plain(values, *, allow_nan=True):
     """Return whether no value of a contiguous array is infinite, or NaN if not allowed."""
-    flags = find_odd(values.reshape(-1))
-    return flags & (INFINITE if allow_nan else INFINITE | GAPS) == 0
+    flags = find_nonfinite(values.reshape(-1))
+    return flags & (INFINITE if allow_nan else INFINITE | HAS_NAN) == 0

@@ -3,7 +3,7 @@
 import numpy as np
 
 VALUES = 1 << 15  # values per block of rows, so that a block stays in the cache
-FEWEST_ROWS = 1024  # for fewer rows the overhead per column dominates
+MIN_ROWS = 1024  # for fewer rows the overhead per column dominates
 
 
 def lay_out(columns, out):
@@ -15,7 +15,7 @@ def lay_out(columns, out):
         Arrays (n_rows,), and functions that convert some of their values to numbers.
     out : (n_rows, n_columns) float32 or float64, written; too large values become infinite
     """
-    step = max(FEWEST_ROWS, VALUES // max(out.shape[1], 1))
+    step = max(MIN_ROWS, VALUES // max(out.shape[1], 1))
     with np.errstate(over="ignore"):
         for first in range(0, len(out), step):
             rows = slice(first, first + step)
@@ -28,7 +28,7 @@ def as_they_are(values):
     return values
 
 
-def with_gaps(codes):
+def codes_with_nan(codes):
     """Return category codes as floats, NaN for the missing value −1."""
     return np.where(codes < 0, np.nan, codes)
 

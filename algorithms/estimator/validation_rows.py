@@ -39,12 +39,12 @@ def split_rows(X, y, weight, share, seed, *, is_classification):
     if is_classification:
         order = order[np.argsort(y[order], kind="stable")]
     step = max(2, round(1 / share))
-    watched = np.zeros(len(y), bool)
-    watched[order[:: min(step, len(y))]] = True
+    held_out = np.zeros(len(y), bool)
+    held_out[order[:: min(step, len(y))]] = True
     if is_classification:  # the only row of a class is a training row
         alone = np.bincount(y)[y] == 1
-        watched &= ~alone
-    return Parts(_part(X, y, weight, ~watched), _part(X, y, weight, watched))
+        held_out &= ~alone
+    return Parts(_part(X, y, weight, ~held_out), _part(X, y, weight, held_out))
 
 
 def _part(X, y, weight, rows):
@@ -69,8 +69,8 @@ class WatchedAdapter(EstimatorAdapter):
 
     def prepare(self, X, y, weight):
         """Split the rows into training and validation rows."""
-        labelled = self.spec.task.is_classification
-        return split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
+        labeled = self.spec.task.is_classification
+        return split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labeled)
 
     def fit(self, native):
         """Build an estimator and train it until the validation loss stops improving."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from algorithms.gbdt.bundles import NO_BUNDLES, Entries, lay_out, no_lists
+from algorithms.gbdt.bundles import NO_BUNDLES, Entries, lay_out, no_sparse_columns
 from algorithms.gbdt.category_bins import bins_of_codes
 from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.kernels.bin_edges import LINE, count_runs, divides_rows, find_edges, turn_rows
@@ -40,7 +40,7 @@ class Binner:
     codes with own bins of each categorical feature, and None for numeric ones. The bin after the
     last one is for missing values and for codes without a bin. ``missing`` is its number, or −1 if
     training has none. ``high_cardinality`` holds all codes of each feature of more categories than
-    bins, whose bins are assigned anew for each tree (`gbdt/high_cardinality.py`).
+    bins, whose bins are assigned again for each tree (`gbdt/high_cardinality.py`).
     """
 
     edges: tuple  # of float64 arrays
@@ -94,17 +94,17 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=
     """
     table = split_columns(X, bundles=False)
     n_rows, n_features = table.shape
-    gaps = np.empty(n_features, bool)
-    gaps[table.dense_columns] = find_gaps(table.array, workers)[table.dense_columns]
-    gaps[table.listed_columns] = listed_gaps(table)
+    any_missing = np.empty(n_features, bool)
+    any_missing[table.dense_columns] = find_missing(table.array, workers)[table.dense_columns]
+    any_missing[table.sparse_columns] = find_sparse_missing(table)
     drawn = sample_rows(n_rows, sample)
     by_feature = None if np.ndim(max_bin) == 0 else max_bin
     most = int(np.max(max_bin))
     in_leaf = min_in_leaf if n_rows <= sample else 0
     limits = EdgeLimits(most, min_in_bin, in_leaf, by_feature, forced or {})
     edges_or_codes = [None] * n_features
-    find_listed_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes)
-    find_dense_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes)
+    find_sparse_bins(table, drawn, categorical, any_missing, limits, workers, edges_or_codes)
+    find_dense_bins(table, drawn, categorical, any_missing, limits, workers, edges_or_codes)
     nothing = np.empty(0)
     high_cardinality, codes = {}, [None] * n_features
     for f in np.flatnonzero(categorical).tolist():
@@ -115,11 +115,11 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=
     own = count_each(edges_or_codes) + 1
     for f in np.flatnonzero(categorical).tolist():
         own[f] = len(codes[f])
-    missing = np.where(gaps | categorical, own, -1)
+    missing = np.where(any_missing | categorical, own, -1)
     return Binner(tuple(edges_or_codes), tuple(codes), missing, high_cardinality)
 
 
-def choose_bins(f, values, counts, is_categorical, has_gaps, limits):
+def choose_bins(f, values, counts, is_categorical, has_missing, limits):
     """Return the edges of a numeric feature, or the codes of a categorical one.
 
     Parameters
@@ -129,23 +129,23 @@ def choose_bins(f, values, counts, is_categorical, has_gaps, limits):
     """
     if is_categorical:
         return frequent_codes(values, counts)
-    room = limits.max_bin_of(f) - int(has_gaps)
+    room = limits.max_bin_of(f) - int(has_missing)
     values = values.astype(np.float64, copy=False)  # avoids compiling for float32 as well
     if f in limits.forced:
         return edges_with_forced(values, counts, limits.forced[f], room, limits.min_in_bin)
     edges = edges_of_runs(values, counts, room, limits.min_in_bin)
-    must_divide = limits.min_in_leaf > 1 and not has_gaps and len(edges)
+    must_divide = limits.min_in_leaf > 1 and not has_missing and len(edges)
     if must_divide and not divides_rows(values, counts, edges, limits.min_in_leaf):
         return edges[:0]
     return edges
 
 
-def find_listed_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes):
+def find_sparse_bins(table, drawn, categorical, any_missing, limits, workers, edges_or_codes):
     """Write the edges or codes of a table's sparse columns."""
-    features = table.listed_columns
-    is_categorical, has_gaps = categorical[features], gaps[features]
+    features = table.sparse_columns
+    is_categorical, has_missing = categorical[features], any_missing[features]
     others = is_categorical | limits.are_own(features)
-    chosen = choose_column_edges(table, drawn, others, has_gaps, limits, workers)
+    chosen = choose_column_edges(table, drawn, others, has_missing, limits, workers)
     for f, edges in zip(features.tolist(), chosen.as_list(), strict=True):
         edges_or_codes[f] = edges
 
@@ -153,19 +153,19 @@ def find_listed_bins(table, drawn, categorical, gaps, limits, workers, edges_or_
         values = chosen.entries_of(j).astype(table.read_as, copy=False)
         n_zeros = 0 if np.isnan(table.absent) else len(drawn) - len(values)
         runs = runs_of(values, n_zeros)
-        return choose_bins(features[j], *runs, is_categorical[j], has_gaps[j], limits)
+        return choose_bins(features[j], *runs, is_categorical[j], has_missing[j], limits)
 
     others = chosen.left_out
     for j, bins in zip(others, workers.each(find, others), strict=True):
         edges_or_codes[features[j]] = bins
 
 
-def find_dense_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes):
+def find_dense_bins(table, drawn, categorical, any_missing, limits, workers, edges_or_codes):
     """Write the edges or codes of a table's dense columns."""
 
     def find(feature_and_values):
         f, values = feature_and_values
-        return choose_bins(f, *runs_of(values), categorical[f], gaps[f], limits)
+        return choose_bins(f, *runs_of(values), categorical[f], any_missing[f], limits)
 
     fewest = LINE * -(-2 * workers.threads // LINE)
     step = max(fewest, VALUES_AT_ONCE // max(len(drawn), 1) // LINE * LINE)
@@ -250,7 +250,7 @@ def sort(values):
     sort_values(values, bits, np.empty_like(bits), np.empty((PASSES, BUCKETS), np.uint32))
 
 
-def find_gaps(X, workers):
+def find_missing(X, workers):
     """Return which columns have missing values, bool (n_features,)."""
     has_nan = np.zeros((-(-len(X) // ROWS_A_SHARE), X.shape[1]), bool)
 
@@ -263,10 +263,10 @@ def find_gaps(X, workers):
     return has_nan.any(axis=0)
 
 
-def listed_gaps(table):
-    """Return which sparse columns have missing values, bool (n_listed,)."""
-    few = np.isnan(table.absent) & (table.listed.counts < table.shape[0])
-    return table.listed.gaps | few
+def find_sparse_missing(table):
+    """Return which sparse columns have missing values, bool (n_sparse,)."""
+    few = np.isnan(table.absent) & (table.sparse.counts < table.shape[0])
+    return table.sparse.has_missing | few
 
 
 def frequent_codes(values, counts):
@@ -302,20 +302,22 @@ def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN
     """
     table = split_columns(X, bundles=False)
     rows, columns = bin_dense(table, binner, workers, number)
-    is_set = np.array([c is not None for c in binner.codes], np.int64)
-    sizes = np.ones((len(is_set) if is_set.any() else 0, MAX_BINS), np.int32)
-    facts = binner.counts, binner.missing, is_set, sizes, monotone, groups
-    if not len(table.listed_columns):
+    is_categorical = np.array([c is not None for c in binner.codes], np.int64)
+    sizes = np.ones((len(is_categorical) if is_categorical.any() else 0, MAX_BINS), np.int32)
+    facts = binner.counts, binner.missing, is_categorical, sizes, monotone, groups
+    if not len(table.sparse_columns):
         n_features = len(columns)
         every, ones = np.arange(n_features), np.ones(n_features, np.int64)
         places = FeatureLayout(
             every, 0 * ones, -ones, np.arange(n_features + 1), every, 0 * ones, binner.counts
         )
-        return Bins(rows, columns, *facts, places, no_lists(n_features))
-    entries = bin_listed(table, binner, workers)
+        return Bins(rows, columns, *facts, places, no_sparse_columns(n_features))
+    entries = bin_sparse(table, binner, workers)
     del rows
-    rows, columns, places, lists = lay_out(table, columns, entries, binner, layout, workers)
-    return Bins(rows, columns, *facts, places, lists)
+    rows, columns, places, sparse_columns = lay_out(
+        table, columns, entries, binner, layout, workers
+    )
+    return Bins(rows, columns, *facts, places, sparse_columns)
 
 
 def bin_dense(table, binner, workers, number):
@@ -345,9 +347,9 @@ def bin_dense(table, binner, workers, number):
     return rows, columns
 
 
-def bin_listed(table, binner, workers):
+def bin_sparse(table, binner, workers):
     """Return the `Entries` of the sparse columns that are not in their default bins."""
-    features = table.listed_columns
+    features = table.sparse_columns
     codes = [binner.codes[f] for f in features]
     missing = binner.missing[features]
     default = missing.copy()
@@ -359,7 +361,7 @@ def bin_listed(table, binner, workers):
             default[j] = bins_of_codes(np.array([table.absent]), own)[0]
     edges, begin = pad_edges(own_edges, table)
     ways = Edges(edges, begin, codes, missing, default)
-    start, counts, kept, bins = table.listed.bin(ways, workers)
+    start, counts, kept, bins = table.sparse.bin(ways, workers)
     return Entries(start, start + counts, kept, bins, default).of(features, table.shape[1])
 
 

@@ -1,6 +1,6 @@
 """Boosting rounds: derivatives, packed gradients, row sampling, trees and score updates.
 
-    F₀ = the constant that minimises the loss
+    F₀ = the constant that minimizes the loss
     F_m = F_{m−1} + η · tree_m            tree_m grown on g, h of the loss at F_{m−1}
 
 With several scores per row (classes), each round grows one tree per score, all from the same
@@ -43,7 +43,7 @@ from algorithms.gbdt.sampling import (
 from algorithms.runtime.threads import ALONE
 
 NO_WEIGHT = np.empty(0)
-LEAST_STEP = 2.0 ** (-126 - MEAN_BITS)  # below it most gradients are subnormal in float32
+MIN_STEP = 2.0 ** (-126 - MEAN_BITS)  # below it most gradients are subnormal in float32
 ANY_STEP = 1.0  # the step if all gradients are 0
 NEAR = 1e-12  # relative tolerance within which a prediction equals its target
 BAG, COLUMNS, ROUNDING, EXTRA, ONE_SIDE, DROPS = range(6)  # purposes of derived seeds
@@ -171,7 +171,7 @@ class Booster:
         p, grower = self.params, workspace.grower
         tree_seed = seed_of(self.seed, number, k)
         scale = self.pack(workspace, g, h, self.rounding_seed(number, k))
-        if not self.rounds and not LEAST_STEP <= scale.g != ANY_STEP:
+        if not self.rounds and not MIN_STEP <= scale.g != ANY_STEP:
             self.check_sizes(k, scale.g)
         features = None
         if p.colsample_bytree < 1.0:
@@ -254,7 +254,7 @@ class Booster:
         if weight is not None:
             differs &= weight > 0.0
         n_different, n_nonzero = self.add_up([differs.sum(), np.count_nonzero(self.g[k])])
-        if n_different and (step < LEAST_STEP or not n_nonzero):
+        if n_different and (step < MIN_STEP or not n_nonzero):
             raise ValueError(
                 "gradients of the loss are too small to be told from 0: targets or weights are too "
                 "small; multiply them by a constant"

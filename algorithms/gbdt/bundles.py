@@ -21,15 +21,20 @@ from algorithms.gbdt.kernels.booster_arrays import (
     FeatureLayout,
     SparseColumns,
 )
-from algorithms.gbdt.kernels.bundling import count_entries, fill_bundle, find_bundles, list_entries
+from algorithms.gbdt.kernels.bundling import (
+    count_entries,
+    fill_bundle,
+    find_bundles,
+    write_sparse_entries,
+)
 from algorithms.gbdt.kernels.weighted_sketch import lay_rows
 from algorithms.gbdt.phase_timer import BUNDLING, timed_phase
 
 BLOCK = 1 << 12  # rows
 OFTEN = 0.5  # a feature stays alone if more than this fraction of rows is not in the default bin
 SELDOM = 4  # a column may be sparse if it has more than this many rows per entry
-MOST_BUNDLES = 512  # maximum number of bundles that a feature is compared with
-LIST_COST = 6  # time of an entry or a row of sparse columns, divided by that of a dense entry
+MAX_BUNDLES = 512  # maximum number of bundles that a feature is compared with
+SPARSE_COST = 6  # time of an entry or a row of sparse columns, divided by that of a dense entry
 GRAPH_ROWS = 1 << 13
 GRAPH_PAIRS = 1 << 24
 
@@ -41,7 +46,7 @@ class Layout:
     bundles: bool = True  # whether features may share a column
     max_conflict_rate: float = 0.0  # fraction of rows in which features of a bundle may conflict
     order: str = "count"  # order of bundling: "count" or "degree"
-    lists: bool = True  # whether columns may be sparse; otherwise they have a byte per row
+    sparse: bool = True  # whether columns may be sparse; otherwise they have a byte per row
 
 
 NO_BUNDLES = Layout(bundles=False)
@@ -70,7 +75,7 @@ class Entries:
         return Entries(start, end, self.rows, self.bins, default)
 
 
-def no_lists(n_features):
+def no_sparse_columns(n_features):
     """Return the `SparseColumns` of a table whose columns are all dense."""
     return SparseColumns(
         np.zeros(1, np.int64),
@@ -83,7 +88,7 @@ def no_lists(n_features):
 
 @timed_phase(BUNDLING)
 def lay_out(table, columns, entries, binner, layout, workers):
-    """Return (rows, columns, Places, Lists) of a table of which some columns are listed.
+    """Return (rows, columns, FeatureLayout, SparseColumns) of a table with sparse columns.
 
     Parameters
     ----------
@@ -95,10 +100,10 @@ def lay_out(table, columns, entries, binner, layout, workers):
     workers : Workers
     """
     n_rows = table.shape[0]
-    alone, bundles, listed = group_features(table, entries, binner, layout)
+    alone, bundles, sparse_features = group_features(table, entries, binner, layout)
     n_own = len(columns)
     dense = [*table.dense_columns[:, None], *alone, *bundles]
-    parts = split_listed(listed, binner.counts)
+    parts = split_sparse_columns(sparse_features, binner.counts)
     places = place_features([*dense, *parts], len(dense), entries, binner)
     columns = np.concatenate([columns, np.empty((len(dense) - n_own, n_rows), np.uint8)])
     given = entries.start, entries.end, entries.rows, entries.bins, places.default, places.first
@@ -117,8 +122,10 @@ def lay_out(table, columns, entries, binner, layout, workers):
         lay_rows(columns, rows, first * BLOCK, min(last * BLOCK, n_rows))
 
     workers.share(lay, -(-n_rows // BLOCK))
-    lists = list_features(np.sort(listed), n_rows, given, places, binner.counts)
-    return rows, columns, places, lists
+    sparse_columns = store_sparse_columns(
+        np.sort(sparse_features), n_rows, given, places, binner.counts
+    )
+    return rows, columns, places, sparse_columns
 
 
 def group_features(table, entries, binner, layout):
@@ -127,12 +134,12 @@ def group_features(table, entries, binner, layout):
     Returns
     -------
     alone, bundles : lists of int64 arrays, the features of each dense column
-    listed : int64, the features that stay sparse
+    sparse_features : int64, those that stay sparse
     """
-    n_rows, own = table.shape[0], table.listed_columns
+    n_rows, own = table.shape[0], table.sparse_columns
     counts = entries.counts
-    is_set = np.array([binner.codes[f] is not None for f in own], bool)
-    often = is_set | (entries.default[own] < 0) | (counts[own] > OFTEN * n_rows)
+    is_categorical = np.array([binner.codes[f] is not None for f in own], bool)
+    often = is_categorical | (entries.default[own] < 0) | (counts[own] > OFTEN * n_rows)
     useful = binner.counts[own] > 1
     alone = own[often & useful]
     rest = own[~often & useful]
@@ -146,18 +153,18 @@ def group_features(table, entries, binner, layout):
         none, *groups = np.split(rest[np.argsort(bundle, kind="stable")], ends[:-1])
         groups = [*groups, *none[:, None]]
     entered = np.array([counts[group].sum() for group in groups], np.int64)
-    few = layout.lists & (entered * SELDOM < n_rows)
-    if few.sum() * n_rows <= LIST_COST * (entered[few].sum() + n_rows):
+    few = layout.sparse & (entered * SELDOM < n_rows)
+    if few.sum() * n_rows <= SPARSE_COST * (entered[few].sum() + n_rows):
         few[:] = False
     dense = [group for group, is_few in zip(groups, few, strict=True) if not is_few]
-    listed = [group for group, is_few in zip(groups, few, strict=True) if is_few]
-    return list(alone[:, None]), dense, np.concatenate([*listed, np.empty(0, np.int64)])
+    sparse_groups = [group for group, is_few in zip(groups, few, strict=True) if is_few]
+    return list(alone[:, None]), dense, np.concatenate([*sparse_groups, np.empty(0, np.int64)])
 
 
 def bundle_features(features, n_rows, entries, binner, layout):
     """Return the bundle of each feature, int64; −1 without a bundle."""
     counts = entries.counts
-    room = int(np.clip(SELDOM * counts[features].sum() // n_rows + 1, 1, MOST_BUNDLES))
+    room = int(np.clip(SELDOM * counts[features].sum() // n_rows + 1, 1, MAX_BUNDLES))
     taken = np.zeros((room, -(-n_rows // 64)), np.uint64)
     used, conflicts = np.zeros((2, room), np.int64)
     bundle = np.full(len(counts), -1)
@@ -186,10 +193,10 @@ def degrees(features, n_rows, entries):
     return np.diff((at.T.tocsr() @ at).indptr)
 
 
-def split_listed(listed, counts):
+def split_sparse_columns(features, counts):
     """Return the features of each sparse column, in order, at most MAX_BINS bins per column."""
     parts, used = [], MAX_BINS
-    for f in np.sort(listed):
+    for f in np.sort(features):
         needed = counts[f] - 1
         if used + needed > MAX_BINS:
             parts.append([])
@@ -222,27 +229,27 @@ def place_features(groups, n_dense, entries, binner):
     return FeatureLayout(column, first, default, start, np.concatenate(members), pairs, length)
 
 
-def list_features(listed, n_rows, given, places, counts):
+def store_sparse_columns(features, n_rows, given, places, counts):
     """Return the `SparseColumns` of features.
 
     Parameters
     ----------
-    listed : int64, ascending
+    features : int64, ascending
     given : start, end, rows and bins of the entries, and default and first of places
     """
-    if not len(listed):
-        return no_lists(len(counts))
+    if not len(features):
+        return no_sparse_columns(len(counts))
     starts, ends, entry_rows = given[:3]
     base = places.column * stride_of(places)
     start = np.zeros(n_rows + 1, np.int64)
-    count_entries(starts, ends, entry_rows, listed, start[1:])
+    count_entries(starts, ends, entry_rows, features, start[1:])
     np.cumsum(start, out=start)
     of_feature = np.zeros(len(counts) + 1, np.int64)
-    of_feature[listed + 1] = ends[listed] - starts[listed]
+    of_feature[features + 1] = ends[features] - starts[features]
     np.cumsum(of_feature, out=of_feature)
     cells, own = np.empty(start[-1], np.uint32), np.empty(start[-1], np.uint8)
-    list_entries(*given, listed, base, start[:-1].copy(), cells, own)
-    rows = np.concatenate([entry_rows[starts[f] : ends[f]] for f in listed])
+    write_sparse_entries(*given, features, base, start[:-1].copy(), cells, own)
+    rows = np.concatenate([entry_rows[starts[f] : ends[f]] for f in features])
     return SparseColumns(start, cells, of_feature, rows, own)
 
 

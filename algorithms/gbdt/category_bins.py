@@ -2,7 +2,7 @@
 
 import numpy as np
 
-LARGEST_TABLE = 1 << 20  # largest lookup table, in codes
+MAX_TABLE = 1 << 20  # largest lookup table, in codes
 
 
 def bins_of_codes(values, codes, dtype=np.uint8):
@@ -16,7 +16,7 @@ def bins_of_codes(values, codes, dtype=np.uint8):
     """
     values, none = np.ascontiguousarray(values), len(codes)
     end = codes.max(initial=-1) + 1
-    if end > LARGEST_TABLE:
+    if end > MAX_TABLE:
         return bins_of_far_codes(values, codes, dtype)
     bins = np.full(end + 1, none, dtype)
     bins[codes] = np.arange(none)

@@ -25,8 +25,8 @@ from algorithms.runtime.threads import Workers
 
 MEMBER = 11  # purpose of derived seeds
 PARTS = 10  # parts of a left-out fold, whose losses are compared
-LEAST_DECREASE = 0.03  # relative decrease of the loss from which extra columns are used
-LEAST_ERRORS = 0.5  # the decrease must also exceed so many of its standard errors
+MIN_DECREASE = 0.03  # relative decrease of the loss from which extra columns are used
+MIN_ERRORS = 0.5  # the decrease must also exceed so many of its standard errors
 TEMPERATURES = np.geomspace(0.5, 2.0, 41)
 
 
@@ -194,12 +194,12 @@ class CrossFitTrainer:
 def is_better(losses, others):
     """Return whether losses on parts of a fold are clearly lower than others on the same parts.
 
-    The mean must be lower by the share `LEAST_DECREASE` of the others' mean, and by `LEAST_ERRORS`
+    The mean must be lower by the share `MIN_DECREASE` of the others' mean, and by `MIN_ERRORS`
     standard errors.
     """
     decrease = others - losses
     error = decrease.std(ddof=1) / np.sqrt(len(decrease))
-    return decrease.mean() > max(LEAST_DECREASE * others.mean(), LEAST_ERRORS * error)
+    return decrease.mean() > max(MIN_DECREASE * others.mean(), MIN_ERRORS * error)
 
 
 def stratified_folds(y, n_folds, seed, *, is_classifier):

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 EFFORTS = {"low": 1.0, "medium": 4.0, "high": 24.0}
 UNIT_SECONDS = 0.02  # of the cost model: start, of one score
 UNIT_SECONDS_OF_VALUE = 4.5e-7  # and for each value of the table
-LEAST_EFFORT, MOST_EFFORT = 0.25, 1000.0
+MIN_EFFORT, MAX_EFFORT = 0.25, 1000.0
 LEAVES = 16.0  # of a tree, at 1 000 rows
 LEAVES_OF_CLASSES = 8.0  # with three to ten classes
 MANY_CLASSES = 11
@@ -43,14 +43,14 @@ class Plan:
 
 
 def seconds_of_unit(n_rows, n_columns, n_scores):
-    """Return the modelled seconds of one unit of effort, on one thread of a usual machine."""
+    """Return the modeled seconds of one unit of effort, on one thread of a usual machine."""
     return n_scores * (UNIT_SECONDS + UNIT_SECONDS_OF_VALUE * n_rows * n_columns)
 
 
 def effort_of_budget(seconds, n_rows, n_columns, n_scores):
     """Return the effort that a budget in seconds allows by the cost model."""
     effort = seconds / seconds_of_unit(n_rows, n_columns, n_scores)
-    return min(max(effort, LEAST_EFFORT), MOST_EFFORT)
+    return min(max(effort, MIN_EFFORT), MAX_EFFORT)
 
 
 def make_plan(effort, n_rows, n_scores=1):

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-MOST_FEATURES = 6  # number of features whose pairs are used
-LEAST_SHARE = 0.01  # a feature in a pair has more than this share of the sum of gains
+MAX_FEATURES = 6  # number of features whose pairs are used
+MIN_SHARE = 0.01  # a feature in a pair has more than this share of the sum of gains
 
 
 class FeaturePairs:
@@ -33,8 +33,8 @@ class FeaturePairs:
         gains : float64 (n_features,)
         is_usable : bool (n_features,), the features that may be in a pair
         """
-        usable = np.flatnonzero(is_usable & (gains > LEAST_SHARE * gains.sum()))
-        largest = usable[np.argsort(-gains[usable], kind="stable")[:MOST_FEATURES]]
+        usable = np.flatnonzero(is_usable & (gains > MIN_SHARE * gains.sum()))
+        largest = usable[np.argsort(-gains[usable], kind="stable")[:MAX_FEATURES]]
         return cls(combinations(largest.tolist(), 2))
 
     def transform(self, X):

@@ -1,11 +1,11 @@
-"""Quantise gradients: choose the steps, round, and pack g and h of a row into one integer."""
+"""Quantize gradients: choose the steps, round, and pack g and h of a row into one integer."""
 
 import math
 
 import numpy as np
 
-from algorithms.gbdt.kernels.booster_arrays import MOST_G, MOST_H, Scale
-from algorithms.gbdt.kernels.gradient_packing import LEAST_ROOM, step_of_sizes, write_records
+from algorithms.gbdt.kernels.booster_arrays import MAX_G, MAX_H, Scale
+from algorithms.gbdt.kernels.gradient_packing import MIN_ROOM, step_of_sizes, write_records
 from algorithms.runtime.exact_sum_kernels import SINGLE_EXPONENTS
 from algorithms.runtime.threads import make_team
 
@@ -21,7 +21,7 @@ def stride_of_sizes(n_rows):
 
 
 def step_of(table, n_rows, what):
-    """Return the quantisation step of some derivatives, a power of two.
+    """Return the quantization step of some derivatives, a power of two.
 
     Parameters
     ----------
@@ -68,5 +68,5 @@ def pack_rows(g, h, seed, records, workers, order=IN_ORDER):
     workers.share(share, size, team)
     (step_g, step_h), (most_g, most_h) = steps.tolist(), bounds.tolist()
     scale = checked(step_g, "gradients"), checked(step_h, "hessians")
-    room = min(MOST_G // most_g, MOST_H // most_h)
-    return Scale(*scale, room if room >= LEAST_ROOM else 0)
+    room = min(MAX_G // most_g, MAX_H // most_h)
+    return Scale(*scale, room if room >= MIN_ROOM else 0)

@@ -4,14 +4,14 @@ import numpy as np
 
 from algorithms.gbdt.bundles import stride_of
 from algorithms.gbdt.kernels import booster_arrays
-from algorithms.gbdt.kernels.leaf_lookup import AT_ONCE, MOST_LEAVES, list_runs, place_rows
+from algorithms.gbdt.kernels.leaf_lookup import AT_ONCE, MAX_LEAVES, list_runs, place_rows
 from algorithms.gbdt.kernels.partition import begin_with
 from algorithms.gbdt.kernels.score_update import (
     add_leaves,
     list_unmarked,
     mark_leaves,
     partition_others,
-    walk_listed,
+    walk_sparse_column,
 )
 from algorithms.gbdt.linear_leaves import GrownLeaves
 from algorithms.gbdt.model import copy_tree
@@ -26,7 +26,7 @@ from algorithms.gbdt.thread_choice import (
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 
-EVERY = np.empty(0, np.uint32)  # stands for all rows
+EVERY = np.empty(0, np.uint32)  # means all rows
 LARGE = 1 << 20  # values from which on starting threads takes little time beside growing a tree
 
 
@@ -178,7 +178,7 @@ class Grower:
         """Return the last tree's splits in the form of `place_rows`, or None if not supported."""
         growth, places = self._own, self.bins.layout
         are_few = 2 * len(growth.rows) > len(self.leaf_of)  # others: parting them costs less
-        most = MOST_LEAVES // 2 if are_few else MOST_LEAVES
+        most = MAX_LEAVES // 2 if are_few else MAX_LEAVES
         if len(self.bins.sparse.cells) or self.n_leaves > most:
             return None
         nodes = growth.nodes[: 2 * self.n_leaves - 1]
@@ -198,7 +198,7 @@ class Grower:
                 nodes, of_leaves, growth.goes_left, bins.columns, bins.layout.column, leaf_of
             )
         leaf = numbers_of_leaves(len(nodes), of_leaves)
-        return lambda others: walk_listed(bins, growth, leaf, others, leaf_of)
+        return lambda others: walk_sparse_column(bins, growth, leaf, others, leaf_of)
 
     def grown_leaves(self):
         """Return the `GrownLeaves` of the last tree."""

@@ -1,14 +1,14 @@
-"""High-cardinality columns: more categories than bins, assigned to bins anew for each tree.
+"""High-cardinality columns: more categories than bins, assigned to bins again for each tree.
 
 A split on categories takes a set from one end of their order by the slope G / (H + s)
 (`gbdt/kernels`). So before each tree the categories are sorted by their slopes over the whole
 table. The categories at both ends, which the smallest sets consist of, get a bin each. Those in
-the middle share bins with their neighbours, with about the same Σh in each bin. The next tree has
+the middle share bins with their neighbors, with about the same Σh in each bin. The next tree has
 other gradients and therefore other bins.
 
 A category with fewer than `cat_smooth` rows, estimated from Σh, has no bin in that tree. Its rows
 are in the bin of missing values, which goes right. Alone in a bin it could not be part of a set.
-Sharing a bin would overfit: its neighbours would be chosen by its own labels, so groups of rare
+Sharing a bin would overfit: its neighbors would be chosen by its own labels, so groups of rare
 categories would reproduce the labels of the training rows.
 
 Sums are integers, so the bins do not depend on the number of threads or machines.

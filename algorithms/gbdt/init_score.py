@@ -82,7 +82,7 @@ class Start:
         ----------
         X : (n_rows, n_features), validated
         table : int, optional
-            Number of the evaluation table. None stands for the training rows.
+            Number of the evaluation table. None means the training rows.
         """
         if self.model is not None:
             return FastPredictor(self.model).raw(X)

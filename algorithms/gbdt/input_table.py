@@ -10,7 +10,7 @@ from scipy import sparse
 
 from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.fast_validation import plain_table, plain_training_rows
-from algorithms.estimator.frame_to_array import as_they_are, is_plain, lay_out, with_gaps
+from algorithms.estimator.frame_to_array import as_they_are, codes_with_nan, is_plain, lay_out
 from algorithms.estimator.frames import columns_of_lists, is_polars, validate_data, with_categories
 
 
@@ -162,9 +162,9 @@ def code_column(column, categories):
     The code is NaN for a value that is no category.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = with_gaps(places_of_own(column, categories))
+        codes = codes_with_nan(places_of_own(column, categories))
         return column.array.codes, codes.__getitem__  # without a series of the codes
-    return place_among(column, categories), with_gaps
+    return place_among(column, categories), codes_with_nan
 
 
 def places_of(estimator, X):

@@ -465,7 +465,7 @@ def weigh_tables(tables, weights, class_weights):
 
 
 def multiply(one, other):
-    """Return the product of two arrays of weights; None stands for weights of 1."""
+    """Return the product of two arrays of weights; None means weights of 1."""
     if one is None or other is None:
         return other if one is None else one
     return np.asarray(one) * other
@@ -487,6 +487,7 @@ def fill_by_number(given, tables, name):
     if isinstance(given, dict):
         return [given.get(number) for number in range(len(tables or ()))]
     if given is not None and not isinstance(given, list | tuple):
-        told = f"{name} must be a list, with an entry for each of eval_set"
-        raise TypeError(f"{told}; it is {kind_of(given)}")
+        raise TypeError(
+            f"{name} must be a list, with an entry for each of eval_set; it is {kind_of(given)}"
+        )
     return given

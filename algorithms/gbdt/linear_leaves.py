@@ -2,7 +2,7 @@
 
 Shi, Li, Li: Gradient boosting with piece-wise linear regression trees. IJCAI 2019. The rules are
 those of LightGBM: the trees are grown as without linear leaves; the first tree of each score keeps
-its constant leaves; `linear_lambda` penalises the slopes; a row with a missing value in a feature
+its constant leaves; `linear_lambda` penalizes the slopes; a row with a missing value in a feature
 of its leaf gets the leaf's constant value. See `kernels.linear_leaves`.
 """
 
@@ -79,7 +79,7 @@ class LinearLeafFitter:
         ----------
         nodes : structured array with left, right, feature and value
         leaves : GrownLeaves
-        g, h : float32 (n_rows,); an empty h stands for ones
+        g, h : float32 (n_rows,); an empty h means ones
         share : callable (task, count), runs task(first, last) on ranges that cover 0 … count − 1
         """
         order = np.argsort(leaves.nodes)

@@ -10,7 +10,7 @@ from algorithms.gbdt.objectives import ALIASES, CLASSES
 from algorithms.gbdt.ranking_curves import area, area_mu, average_precision, roc_area
 
 TINY = 1e-15  # lower bound of probabilities
-LEAST_MEAN = 1e-300
+MIN_MEAN = 1e-300
 
 
 def log_loss(y, proba):
@@ -83,7 +83,7 @@ def tweedie(power):
     """Return the negative log likelihood of the Tweedie distribution, without its constant."""
 
     def loss(y, mean):
-        mean = np.maximum(mean, LEAST_MEAN)
+        mean = np.maximum(mean, MIN_MEAN)
         return -y * mean ** (1.0 - power) / (1.0 - power) + mean ** (2.0 - power) / (2.0 - power)
 
     return loss
@@ -91,14 +91,14 @@ def tweedie(power):
 
 def gamma(y, mean):
     """Return the negative log likelihood of the gamma distribution with shape 1."""
-    mean = np.maximum(mean, LEAST_MEAN)
+    mean = np.maximum(mean, MIN_MEAN)
     return y / mean + np.log(mean)
 
 
 def gamma_deviance(y, mean):
     """Return the deviance of the gamma distribution."""
-    ratio = y / np.maximum(mean, LEAST_MEAN)
-    return 2.0 * (ratio - 1.0 - np.log(np.maximum(ratio, LEAST_MEAN)))
+    ratio = y / np.maximum(mean, MIN_MEAN)
+    return 2.0 * (ratio - 1.0 - np.log(np.maximum(ratio, MIN_MEAN)))
 
 
 def kullback_leibler(y, p):
@@ -122,7 +122,7 @@ OF_VALUES = {
     "rmse": lambda y, found: (y - found) ** 2,
     "l1": lambda y, found: np.abs(y - found),
     "mape": lambda y, found: np.abs(y - found) / np.maximum(1.0, np.abs(y)),
-    "poisson": lambda y, mean: mean - y * np.log(np.maximum(mean, LEAST_MEAN)),
+    "poisson": lambda y, mean: mean - y * np.log(np.maximum(mean, MIN_MEAN)),
     "gamma": gamma,
     "cross_entropy": cross_entropy,
     "gamma_deviance": gamma_deviance,

@@ -61,9 +61,9 @@ def copy_tree(nodes, goes_left, codes, n_leaves):
     kind = nodes.dtype
     nodes = nodes[: 2 * n_leaves - 1].view(np.uint8).copy().view(kind)  # faster than field by field
     sets = {}
-    if not np.count_nonzero(nodes["is_set"]):  # faster than flatnonzero
+    if not np.count_nonzero(nodes["is_categorical"]):  # faster than flatnonzero
         return GrownTree(nodes, sets)
-    for node in np.flatnonzero(nodes["is_set"]).tolist():
+    for node in np.flatnonzero(nodes["is_categorical"]).tolist():
         feature_codes, bins = codes[nodes["feature"][node]]
         sets[node] = feature_codes[goes_left[node, bins] == 1]
     return GrownTree(nodes, sets)
@@ -90,7 +90,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     inner = nodes["left"] >= 0
     left, right = (np.where(inner, nodes[side] + start, -1) for side in ("left", "right"))
     feature = np.where(inner, nodes["feature"], 0)
-    numeric = inner & (nodes["is_set"] == 0)
+    numeric = inner & (nodes["is_categorical"] == 0)
     unseen = (
         binner.missing[feature] < 0
     )  # no missing values in training: the larger child gets them
@@ -145,7 +145,7 @@ def thresholds(binner, feature, last_bin, numeric):
 
 
 def class_codes(classes):
-    """Return the integers that stand for the classes in an ensemble."""
+    """Return the integers that represent the classes in an ensemble."""
     if classes is None:
         return ()
     integer = np.issubdtype(classes.dtype, np.integer)

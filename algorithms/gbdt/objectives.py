@@ -54,7 +54,7 @@ COUNTS = ("poisson", "tweedie")
 CLASSES = ("binary", "multiclass", "multiclassova")
 LINKS = dict.fromkeys(kinds.LOGARITHMIC, "exp") | {kinds.LOGISTIC: "sigmoid"}
 TINY = 1e-15  # minimum distance of class frequencies from 0 and 1, as in LightGBM
-LEAST_MEAN = float(np.finfo(np.float64).tiny)
+MIN_MEAN = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Objective:
         return (y == np.arange(self.n_scores)[:, None]).astype(dtype)
 
     def first_scores(self, y, weight, total=exact_total):
-        """Return the constant that minimises the loss, float64 (n_scores,).
+        """Return the constant that minimizes the loss, float64 (n_scores,).
 
         Parameters
         ----------
@@ -151,11 +151,11 @@ class Objective:
         if self.kind == kinds.LOGISTIC:
             share = min(max(mean, TINY), 1.0 - TINY)
             return np.log(share / (1.0 - share)) / self.constant
-        return np.log(max(mean, LEAST_MEAN)) if self.link == "exp" else mean
+        return np.log(max(mean, MIN_MEAN)) if self.link == "exp" else mean
 
 
 def default_objective(n_classes):
-    """Return the name of the default objective; 0 classes stands for regression."""
+    """Return the name of the default objective; 0 classes means regression."""
     if not n_classes:
         return "regression"
     return "binary" if n_classes <= 2 else "multiclass"
@@ -223,8 +223,8 @@ def check_range(name, y, where=""):
     where : str, name of the table for the error message
     """
     name = ALIASES.get(name, name)
-    if name == "gamma" and (y < LEAST_MEAN).any():
-        least = "" if (y <= 0).any() else f", of at least {LEAST_MEAN}"  # otherwise exp(F) is 0
+    if name == "gamma" and (y < MIN_MEAN).any():
+        least = "" if (y <= 0).any() else f", of at least {MIN_MEAN}"  # otherwise exp(F) is 0
         raise ValueError(f"objective 'gamma' needs y > 0{least}{where}")
     if name in COUNTS and (y < 0).any():
         raise ValueError(f"objective {name!r} needs y >= 0{where}")

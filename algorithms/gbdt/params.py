@@ -14,8 +14,8 @@ SHARE = Interval(Real, 0.0, 1.0, closed="right")
 AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
 ABOVE_0 = Interval(Real, 0.0, None, closed="neither")
 COUNT = Interval(Integral, 1, None, closed="left")
-LARGEST_STEP = 10.0  # of log-odds: the largest change by one leaf without `max_delta_step`
-MOST = 1 << 62  # larger integers are clipped, because kernels use 64 bits
+MAX_STEP = 10.0  # of log-odds: the largest change by one leaf without `max_delta_step`
+MAX_INTEGER = 1 << 62  # larger integers are clipped, because kernels use 64 bits
 
 CONSTRAINTS = {
     "num_leaves": [Interval(Integral, 2, 131072, closed="both")],
@@ -252,12 +252,12 @@ def largest_leaf_value(params, objective):
     if params.max_delta_step:
         return float(params.max_delta_step)
     is_log_odds = getattr(objective, "link", None) in ("sigmoid", "softmax")
-    return LARGEST_STEP / params.learning_rate if is_log_odds else 0.0
+    return MAX_STEP / params.learning_rate if is_log_odds else 0.0
 
 
 def whole(number):
     """Return an integer, clipped to the range of the kernels."""
-    return max(-MOST, min(int(number), MOST))
+    return max(-MAX_INTEGER, min(int(number), MAX_INTEGER))
 
 
 def read_layout(params):
@@ -266,5 +266,5 @@ def read_layout(params):
         bundles=bool(params.enable_bundle),
         max_conflict_rate=float(params.max_conflict_rate),
         order=params.bundle_order,
-        lists=bool(params.is_enable_sparse),
+        sparse=bool(params.is_enable_sparse),
     )

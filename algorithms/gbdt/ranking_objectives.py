@@ -29,7 +29,7 @@ class RankingObjective(Objective):
 
     gains: tuple = ()  # gain of each label
     level: int = 30  # truncation level of lambdarank
-    normalised: bool = True
+    normalized: bool = True
 
     is_ranking = True
     constant_h = False
@@ -75,7 +75,7 @@ def find_ranking_objective(params):
         "identity",
         gains=read_gains(params.label_gain),
         level=int(level),
-        normalised=bool(params.lambdarank_norm),
+        normalized=bool(params.lambdarank_norm),
     )
 
 
@@ -180,7 +180,7 @@ class RankingGradients:
                 return
             spare = np.empty(self.longest, np.int32)
             given = score, self.gains, weight, bounds, self.max_dcg, self.discount
-            settings = objective.level, objective.constant, objective.normalised
+            settings = objective.level, objective.constant, objective.normalized
             differentiate_lambdarank(*given, *settings, self.order, spare, work, g, h, first, last)
 
         workers.share(share, len(bounds) - 1)

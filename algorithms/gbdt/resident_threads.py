@@ -19,14 +19,14 @@ from algorithms.gbdt.kernels.gradients import ROWS
 from algorithms.gbdt.kernels.grow_tree import grow_when_called
 from algorithms.gbdt.phase_timer import GROWTH, timed_phase
 from algorithms.runtime.exact_sum_kernels import SINGLE_EXPONENTS
-from algorithms.runtime.thread_team import CALLED, CALLS, SIGNS, post_job, wait_until_done
+from algorithms.runtime.thread_team import CALLED, CALLS, TASK_COUNTERS, post_job, wait_until_done
 from algorithms.runtime.threads import leave, make_team
 
 SLOWER = 1.2  # sharing a tree failed if it takes this many times as long as one thread
 FIRST = 2  # trees that one thread grows first; the first one includes loading time
-MOST_ALONE = 64  # maximum number of trees that one thread grows before sharing is tried again
+MAX_ALONE = 64  # maximum number of trees that one thread grows before sharing is tried again
 PATIENCE = 4  # factor of a helper's polling time, because a round has other steps between trees
-NO_SIGNS = np.zeros(SIGNS, np.int64)
+NO_TASKS = np.zeros(TASK_COUNTERS, np.int64)
 
 
 def empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, n_held_out):
@@ -79,7 +79,7 @@ def grow(scale, *given, rounds=NO_ROUNDS):
     """
     call = np.zeros(CALLS, np.int64)
     call[CALLED] = 1
-    grow_when_called(NO_SIGNS, 0, 1, 0, call, np.array(scale, np.float64), *given, rounds)
+    grow_when_called(NO_TASKS, 0, 1, 0, call, np.array(scale, np.float64), *given, rounds)
 
 
 class ThreadTrial:
@@ -97,7 +97,7 @@ class ThreadTrial:
         elif seconds <= SLOWER * self._seconds * n_trees:
             self._next_alone = 1
         else:
-            self.alone, self._next_alone = self._next_alone, min(2 * self._next_alone, MOST_ALONE)
+            self.alone, self._next_alone = self._next_alone, min(2 * self._next_alone, MAX_ALONE)
 
 
 class ResidentThreads:
@@ -117,11 +117,11 @@ class ResidentThreads:
         self._trial = ThreadTrial()
         steps, calls = self._steps, self._calls
 
-        def watch(i):
+        def wait_function(i):
             own = calls[i], steps, team, i + 1, *rest, NO_ROUNDS
-            return lambda *signs, looks: grow_when_called(*signs, PATIENCE * looks, *own)
+            return lambda *until, max_spins: grow_when_called(*until, PATIENCE * max_spins, *own)
 
-        self._watches = [watch(i) for i in range(len(calls))]
+        self._wait_functions = [wait_function(i) for i in range(len(calls))]
 
     def is_given(self, given):
         """Return whether these are the objects that it grows trees with."""
@@ -140,12 +140,12 @@ class ResidentThreads:
     def _grow_together(self, scale):
         """Grow a tree together with the helper threads."""
         team, *rest = self._given
-        helpers = self._workers.stand_by(self._watches)
+        helpers = self._workers.set_wait_functions(self._wait_functions)
         self._steps[:] = scale
         try:
             woken = helpers if post_job(self._calls) else []
             for helper in woken:
-                helper.hand(int)  # an empty task: the helper then reenters the kernel
+                helper.submit(int)  # an empty task: the helper then reenters the kernel
             grow(scale, team, 0, *rest)
             wait_until_done(self._calls)  # the next tree may be grown without the helpers
         except BaseException:

@@ -30,10 +30,10 @@ from algorithms.gbdt.thread_choice import ROWS_TO_MARK, is_faster_alone
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 
-MOST_ROUNDS = 64  # rounds in a batch
+MAX_ROUNDS = 64  # rounds in a batch
 TRIAL_ROUNDS = 2  # rounds in the first batch whose trees several threads grow together
-MOST_SHARED = 16  # maximum number of such rounds; then their time is compared with one thread's
-MOST_BYTES = 1 << 24  # size of the trees of a batch
+MAX_SHARED = 16  # maximum number of such rounds; then their time is compared with one thread's
+MAX_BYTES = 1 << 24  # size of the trees of a batch
 NO_SCALE = booster_arrays.Scale(1.0, 1.0)  # the kernel computes that of each tree
 
 
@@ -66,7 +66,7 @@ def add_sets(trees, nodes, goes_left, codes):
     """
     sizes = np.array([len(tree.nodes) for tree in trees])
     is_used = np.arange(nodes.shape[1]) < sizes[:, None]
-    tree_of, node_of = np.nonzero(is_used & (nodes["is_set"] != 0))
+    tree_of, node_of = np.nonzero(is_used & (nodes["is_categorical"] != 0))
     feature_of = nodes["feature"][tree_of, node_of]
     for f in np.unique(feature_of).tolist():
         feature_codes, bins = codes[f]
@@ -110,7 +110,7 @@ class RoundBatches:
         self.workers, self.size, self.trial = booster.threads, len(booster.growers), None
         if not self.is_divided and not is_faster_alone(self.grower):
             self.workers, self.trial = self.grower.workers, ThreadTrial()
-        self.most_shared = TRIAL_ROUNDS
+        self.max_shared = TRIAL_ROUNDS
         self.y = booster.target.y.astype(np.float64)  # a copy: the kernel takes no read-only y
         weight = booster.target.weight
         self.weight = np.empty(0) if weight is None else weight.copy()
@@ -127,7 +127,7 @@ class RoundBatches:
         ValueError
             If gradients are not finite.
         """
-        count, began = self._plan(min(count, self._most_rounds())), perf_counter()
+        count, began = self._plan(min(count, self._max_rounds())), perf_counter()
         rounds = self._rounds(count)
 
         def run(rank, _):
@@ -151,10 +151,10 @@ class RoundBatches:
         if self.trial is None:
             return count
         if self.trial.alone:
-            self.size, self.most_shared = 1, TRIAL_ROUNDS
+            self.size, self.max_shared = 1, TRIAL_ROUNDS
             return min(count, self.trial.alone)
-        self.size, most = self.grower.size, self.most_shared
-        self.most_shared = min(2 * most, MOST_SHARED)
+        self.size, most = self.grower.size, self.max_shared
+        self.max_shared = min(2 * most, MAX_SHARED)
         return min(count, most)
 
     def _arrays_of_thread(self, rounds):
@@ -172,12 +172,12 @@ class RoundBatches:
         team = (make_team(1), 0) if self.is_divided else (rounds.team, rounds.rank)
         grow(NO_SCALE, *team, *given, rounds=rounds)
 
-    def _most_rounds(self):
+    def _max_rounds(self):
         """Return the maximum number of rounds in a batch, which limits the size of its arrays."""
         n_nodes = len(self.grower.growth.nodes) * len(self.booster.score)
         per_node = NODE.itemsize + (MAX_BINS if len(self.grower.bins.sizes) else 0)
         of_held_out = 8 * len(self.held_out) * len(self.booster.score)
-        return max(1, min(MOST_ROUNDS, MOST_BYTES // (n_nodes * per_node + of_held_out)))
+        return max(1, min(MAX_ROUNDS, MAX_BYTES // (n_nodes * per_node + of_held_out)))
 
     def _rounds(self, n_rounds):
         """Return the `Rounds` of the next batch, with the work arrays of the first thread."""

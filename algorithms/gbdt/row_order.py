@@ -17,11 +17,11 @@ from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.sampling import sampled_share
 from algorithms.prediction.predictor import FastPredictor
 
-FEWEST_VALUES = 1 << 22  # smaller tables mostly fit into the cache
-MOST_COLUMNS = 128  # longer rows fill whole cache lines in any order
-FEWEST_TREES = 10
+MIN_VALUES = 1 << 22  # smaller tables mostly fit into the cache
+MAX_COLUMNS = 128  # longer rows fill whole cache lines in any order
+MIN_TREES = 10
 SAMPLE = 20_000
-FEWEST_LEAVES = 10  # minimum effective number of leaves: exp of the entropy of leaf sizes
+MIN_LEAVES = 10  # minimum effective number of leaves: exp of the entropy of leaf sizes
 TINY = 1e-300
 PLAIN = Rules(
     num_leaves=63,
@@ -54,14 +54,14 @@ def is_worth_it(params, table, objective):
     """
     n_rows, n_columns = table.shape
     return (
-        n_columns <= MOST_COLUMNS
-        and sampled_share(params) * n_rows * n_columns >= FEWEST_VALUES
-        and not len(table.listed_columns)
+        n_columns <= MAX_COLUMNS
+        and sampled_share(params) * n_rows * n_columns >= MIN_VALUES
+        and not len(table.sparse_columns)
         and hasattr(objective, "kind")
         and objective.renewed is None
         and not objective.is_ranking
         and params.boosting_type != "dart"
-        and params.n_estimators * objective.n_scores >= FEWEST_TREES
+        and params.n_estimators * objective.n_scores >= MIN_TREES
     )
 
 
@@ -117,7 +117,7 @@ def separates_rows(nodes):
     """Return whether a tree's leaves split the rows evenly enough (entropy of leaf sizes)."""
     share = nodes["count"][nodes["left"] < 0] / nodes["count"][0]
     share = share[share > 0.0]
-    return np.exp(-share @ np.log(share)) >= FEWEST_LEAVES
+    return np.exp(-share @ np.log(share)) >= MIN_LEAVES
 
 
 def places_of_leaves(nodes):

@@ -19,7 +19,7 @@ from algorithms.gbdt.kernels.row_sampling import (
 
 ALL = 1 << 32
 MIX = 0x9E3779B97F4A7C15
-AS_NUMBERED = np.empty(0, np.uint32)  # stands for the original row order
+AS_NUMBERED = np.empty(0, np.uint32)  # means the original row order
 
 
 def seed_of(seed, *numbers):

@@ -14,7 +14,7 @@ from algorithms.gbdt.category_bins import bins_of_codes
 from algorithms.gbdt.kernels.binning import ROWS_AT_ONCE, bin_entries
 from algorithms.gbdt.kernels.csr_binning import bin_by_row, close_gaps, count_columns, take_values
 
-MOST_EDGES = 1 << 16  # maximum number of edges for which CSR entries are binned in row order
+MAX_EDGES = 1 << 16  # maximum number of edges for which CSR entries are binned in row order
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ByColumn:
         return np.diff(self.matrix.indptr).astype(np.int64)
 
     @property
-    def gaps(self):
+    def has_missing(self):
         """Mask of the columns with missing values among their entries, bool (n_columns,)."""
         has_nan = np.zeros(self.shape[1], bool)
         at = np.flatnonzero(np.isnan(self.matrix.data))
@@ -108,7 +108,7 @@ class ByRow:
         self.arrays = matrix.indptr.astype(np.int64), indices, matrix.data
         rows = np.arange(self.shape[0], dtype=np.uint32)
         self.ends = self._ends(len(rows), workers)
-        self.parts, self.gaps = self._count(rows, self.ends, workers)
+        self.parts, self.has_missing = self._count(rows, self.ends, workers)
         self.counts = self.parts.sum(axis=0)
 
     def _ends(self, n_rows, workers):
@@ -123,15 +123,15 @@ class ByRow:
     def _count(self, rows, ends, workers):
         """Return the entries per part of rows and column, and which columns have missing values."""
         counts = np.zeros((len(ends) - 1, self.shape[1]), np.int64)
-        gaps = np.zeros(counts.shape, bool)
+        has_missing = np.zeros(counts.shape, bool)
 
         def count(first, last):
             for part in range(first, last):
-                own = counts[part], gaps[part], ends[part], ends[part + 1]
+                own = counts[part], has_missing[part], ends[part], ends[part + 1]
                 count_columns(*self.arrays, rows, *own)
 
         workers.share(count, len(counts))
-        return counts, gaps.any(axis=0)
+        return counts, has_missing.any(axis=0)
 
     def sample(self, rows, workers):
         """Return the values of the entries in some rows, and each column's start and end."""
@@ -151,7 +151,7 @@ class ByRow:
 
     def bin(self, edges, workers):
         """Return the bins of all entries that are not in the default bin, as `ByColumn.bin`."""
-        if len(edges.values) > MOST_EDGES or any(codes is not None for codes in edges.codes):
+        if len(edges.values) > MAX_EDGES or any(codes is not None for codes in edges.codes):
             return ByColumn(sparse.csc_array(self.matrix)).bin(edges, workers)
         n_columns = self.shape[1]
         starts = starts_of(self.parts)

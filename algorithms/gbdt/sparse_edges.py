@@ -10,7 +10,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.bin_edges import find_column_edges
 
-MOST_ENTRIES = 4096  # maximum entries of a column in the kernel; a radix sort is faster for more
+MAX_ENTRIES = 4096  # maximum entries of a column in the kernel; a radix sort is faster for more
 LEFT_OUT = -1
 
 
@@ -64,31 +64,31 @@ class ColumnEdges:
         return np.flatnonzero(self.found == LEFT_OUT)
 
 
-def choose_column_edges(table, drawn, others, gaps, limits, workers):
+def choose_column_edges(table, drawn, others, has_missing, limits, workers):
     """Return the `ColumnEdges` of a table's sparse columns, without long ones and some others.
 
     Parameters
     ----------
     table : SplitTable
     drawn : uint32, rows of the sample
-    others : bool (n_listed,), columns that are left out: categorical, or with limits of their own
-    gaps : bool (n_listed,)
+    others : bool (n_sparse,), columns that are left out: categorical, or with limits of their own
+    has_missing : bool (n_sparse,)
     limits : EdgeLimits
     workers : Workers
     """
-    values, start, end = table.listed.sample(drawn, workers)
+    values, start, end = table.sparse.sample(drawn, workers)
     values = values.astype(table.read_as, copy=False).astype(np.float64, copy=False).view()
     values.flags.writeable = False  # one type, whether X may be written or not
     counts, n_columns = end - start, len(start)
     edges = np.empty(len(values))
-    found = np.where(others | (counts > MOST_ENTRIES), LEFT_OUT, 0)
+    found = np.where(others | (counts > MAX_ENTRIES), LEFT_OUT, 0)
     room = int(counts[found == 0].max(initial=0)) + 1
     n_drawn = -1 if np.isnan(table.absent) else len(drawn)
     numbers = np.array([limits.max_bin, limits.min_in_bin, limits.min_in_leaf], np.int64)
 
     def choose(first, last):
         scratch = np.empty(room), np.empty(room, np.int64)
-        given = values, start, end, n_drawn, gaps, numbers
+        given = values, start, end, n_drawn, has_missing, numbers
         find_column_edges(*given, *scratch, edges, found, (first, last))
 
     workers.share(choose, n_columns)

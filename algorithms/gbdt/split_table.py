@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 4096
 SAMPLED = 1024  # rows in the sample that selects columns of dense X
 FEW_ENTRIES = 0.5  # maximum fraction of non-zero rows of a selected column
 WORTH_IT = 0.25  # minimum fraction of selected columns
-MOST_COLUMNS = 4096  # candidates up to which pairs are compared; of more, all are selected
+MAX_COLUMNS = 4096  # candidates up to which pairs are compared; of more, all are selected
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class SplitTable:
 
     array: np.ndarray  # (n_rows, any), C-contiguous; its columns `dense_columns` are the dense ones
     dense_columns: np.ndarray  # int64 (n_dense,), ascending
-    listed: ByColumn | ByRow  # (n_rows, n_listed), of the dtype of `array`
-    listed_columns: np.ndarray  # int64 (n_listed,), ascending
+    sparse: ByColumn | ByRow  # (n_rows, n_sparse), of the dtype of `array`
+    sparse_columns: np.ndarray  # int64 (n_sparse,), ascending
     absent: float = 0.0
     rounds: bool = False
 
     @property
     def shape(self):
         """(n_rows, n_features)."""
-        return len(self.array), len(self.dense_columns) + len(self.listed_columns)
+        return len(self.array), len(self.dense_columns) + len(self.sparse_columns)
 
     @property
     def dtype(self):
@@ -71,7 +71,7 @@ def split_columns(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
     every, none = np.arange(n_features), np.empty(0, np.int64)
     if sparse.issparse(X):
         return SplitTable(
-            np.empty((n_rows, 0), X.dtype), none, listed_part(X, workers), every, absent
+            np.empty((n_rows, 0), X.dtype), none, read_sparse(X, workers), every, absent
         )
     chosen = exclusive_columns(X, np.float32 if rounds else X.dtype) if bundles else none
     if not len(chosen):
@@ -81,7 +81,7 @@ def split_columns(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
     return SplitTable(X, others, ByColumn(entries_of(X, chosen, workers)), chosen, rounds=rounds)
 
 
-def listed_part(X, workers):
+def read_sparse(X, workers):
     """Return the entries of sparse X, with duplicates added up."""
     if X.format == "csr" and X.has_canonical_format:
         return ByRow(X, workers)
@@ -95,26 +95,26 @@ def listed_part(X, workers):
 def exclusive_columns(X, read_as):
     """Return the columns of dense X that can be bundled, judged by a sample of its rows."""
     rows = X[:: -(-len(X) // SAMPLED)].astype(read_as, copy=False)
-    is_set = rows != 0.0
-    chosen = np.flatnonzero(is_set.sum(axis=0) <= FEW_ENTRIES * len(rows))
-    if 1 < len(chosen) <= MOST_COLUMNS:
-        chosen = chosen[are_exclusive(is_set[:, chosen])]
+    is_nonzero = rows != 0.0
+    chosen = np.flatnonzero(is_nonzero.sum(axis=0) <= FEW_ENTRIES * len(rows))
+    if 1 < len(chosen) <= MAX_COLUMNS:
+        chosen = chosen[are_exclusive(is_nonzero[:, chosen])]
     is_worth_it = len(chosen) > max(1, WORTH_IT * X.shape[1])
     return chosen if is_worth_it else np.empty(0, np.int64)
 
 
-def are_exclusive(is_set):
+def are_exclusive(is_nonzero):
     """Return which columns are exclusive with at least one other column, bool (n_columns,).
 
     A matrix product would give the same, but its BLAS threads spin for 0.1 s afterwards.
 
     Parameters
     ----------
-    is_set : bool (n_rows, n_columns)
+    is_nonzero : bool (n_rows, n_columns)
     """
-    n_rows, n_columns = is_set.shape
+    n_rows, n_columns = is_nonzero.shape
     padded = np.zeros((n_columns, -(-n_rows // 64) * 64), bool)
-    padded[:, :n_rows] = is_set.T
+    padded[:, :n_rows] = is_nonzero.T
     is_exclusive = np.zeros(n_columns, np.uint8)
     find_exclusive(np.packbits(padded, axis=1).view(np.uint64), is_exclusive)
     return is_exclusive.astype(bool)

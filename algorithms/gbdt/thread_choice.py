@@ -9,11 +9,11 @@ from algorithms.gbdt.bundles import stride_of
 from algorithms.runtime.threads import count_processors
 
 SMALL = 300_000  # values × columns below which one thread grows a tree faster than several
-MOST_WORK = 400_000  # work of a tree, about nanoseconds, up to which one thread adds rounds faster
+MAX_WORK = 400_000  # work of a tree, about nanoseconds, up to which one thread adds rounds faster
 FEW_VALUES = 1 << 13  # values below which one thread grows the trees of a round faster
 ROWS_TO_MARK = 1 << 16  # rows from which on several threads share a pass over rows
 ENTRY_BYTES = 8  # of a histogram entry
-MOST_BYTES = 1 << 28  # maximum size of the histograms of trees that grow concurrently
+MAX_BYTES = 1 << 28  # maximum size of the histograms of trees that grow concurrently
 
 
 def count_values(bins):
@@ -47,7 +47,7 @@ def round_threads(binned, workers, n_trees):
     threads = min(workers.threads, count_processors())
     n_rows = len(bins.rows)
     n_entries = stride_of(bins.layout) * len(bins.layout.length)
-    fits = threads * min(binned.rules.num_leaves, n_rows) * n_entries * ENTRY_BYTES <= MOST_BYTES
+    fits = threads * min(binned.rules.num_leaves, n_rows) * n_entries * ENTRY_BYTES <= MAX_BYTES
     is_small = n_rows < ROWS_TO_MARK and fits and not binned.high_cardinality
     is_shared = 1 < threads <= n_trees and count_values(bins) >= FEW_VALUES and is_small
     return threads if is_shared else 1
@@ -58,4 +58,4 @@ def is_faster_alone(grower):
     bins, rules = grower.bins, grower.rules
     leaves = min(rules.num_leaves, len(bins.rows) // max(rules.min_child_samples, 1) + 1)
     work = 2 * count_values(bins) + 3 * leaves * bins.layout.length.sum()
-    return grower.size == 1 or work <= MOST_WORK
+    return grower.size == 1 or work <= MAX_WORK

@@ -30,7 +30,7 @@ class TreeStyle:
     max_categories
         Largest number of categories of a split that are all shown.
     edge_colors
-        Colours of the edges to the left and to the right.
+        Colors of the edges to the left and to the right.
     """
 
     show_info: tuple = ()

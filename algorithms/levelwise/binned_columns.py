@@ -7,7 +7,7 @@ compared are read from X itself, which the caller keeps anyway.
 import numpy as np
 
 from algorithms.levelwise.kernels.binning import bin_columns
-from algorithms.levelwise.kernels.level_arrays import MOST, CodedTable, Codes
+from algorithms.levelwise.kernels.level_arrays import MAX_BINS, CodedTable, Codes
 from algorithms.trees.kernels.presort import sort_columns
 from algorithms.trees.kernels.tree_arrays import CLOSE
 from algorithms.trees.presorted_table import read_columns, sort_scratch
@@ -21,7 +21,7 @@ for empty in (NO_DOUBLES, NO_SINGLES):
 
 def count_bins(n_rows):
     """Return the number of bins of a column with many values."""
-    return min(MOST, max(MIN_BINS, n_rows // ROWS_PER_BIN))
+    return min(MAX_BINS, max(MIN_BINS, n_rows // ROWS_PER_BIN))
 
 
 def sort_coded(X, workers, name, close=CLOSE):
@@ -49,9 +49,9 @@ def sort_coded(X, workers, name, close=CLOSE):
     missing = np.empty(n_columns, np.int64)
     codes = Codes(
         code=np.empty((n_columns, n), np.uint8),
-        starts=np.empty((n_columns, MOST + 1), np.int64),
+        starts=np.empty((n_columns, MAX_BINS + 1), np.int64),
         bins=np.empty(n_columns, np.int64),
-        plain=np.zeros((n_columns, MOST), np.uint8),
+        plain=np.zeros((n_columns, MAX_BINS), np.uint8),
     )
 
     def sort(first, last):

@@ -9,8 +9,8 @@ Boosting grows many shallow trees on the same table: ::
             tree = grown.tree()                # algorithms.trees.tree.Tree
             means = grown.values[grown.leaf]   # of every row's leaf, also for weight 0
 
-A tree splits the rows greedily to maximise Σ s² / (w + λ) over its leaves, where w is a leaf's
-weight and s its Σ w v. With λ = 0 this minimises the squared error. Other uses:
+A tree splits the rows greedily to maximize Σ s² / (w + λ) over its leaves, where w is a leaf's
+weight and s its Σ w v. With λ = 0 this minimizes the squared error. Other uses:
 
 - Two classes by gini: let v be the code 0 or 1. The weighted variance p (1 − p) is half of gini
   2 p (1 − p), so the splits are the same; ``grown.tree(gini=True)`` holds shares and gini.
@@ -39,7 +39,7 @@ from algorithms.trees.kernels import tree_arrays
 from algorithms.trees.tree import Tree
 
 DEEPEST = 10  # maximum depth; limits the size of the sums of all slots and bins
-FEWEST = 1024  # bins of all planes; up to this number, bins are not merged
+MIN_BINS_TO_MERGE = 1024  # bins of all planes; up to this number, bins are not merged
 LINE_OF_CACHE = 8  # float64
 FEW_PLANES = 4  # planes of four columns summed at once; their entries fit in the cache
 MAX_CANDIDATES = 1 << 16  # candidate bins that a thread stores before searching, 64 bytes each
@@ -135,7 +135,9 @@ class LevelGrower:
     def _allocate_planes(self, max_depth):
         """Allocate the planes of all levels but the last."""
         planes = 1 << max(max_depth - 2, 0)
-        coarse = max(len(self._at), FEWEST, planes * (level_arrays.CODES >> level_arrays.COARSEST))
+        coarse = max(
+            len(self._at), MIN_BINS_TO_MERGE, planes * (level_arrays.CODES >> level_arrays.COARSEST)
+        )
         room = level_arrays.CELL * min(planes * level_arrays.CODES, coarse)
         room += LINE_OF_CACHE  # columns a power of two apart would evict each other from the cache
         if self._sums.shape[1] < room:
@@ -163,7 +165,7 @@ class LevelGrower:
             sums=self._sums,
             score=np.empty((0, 0)),
             entry=np.empty((0, 0), np.int64),
-            gaps=np.empty((0, 0), np.uint8),
+            has_missing=np.empty((0, 0), np.uint8),
             to_left=np.empty((0, 0), np.uint8),
             n_left=np.empty((0, 0)),
             shift=0,
@@ -182,7 +184,7 @@ class LevelGrower:
         level = level._replace(
             score=np.empty((n_columns, k)),
             entry=np.zeros((n_columns, k), np.int64),
-            gaps=np.zeros((n_columns, k), np.uint8),
+            has_missing=np.zeros((n_columns, k), np.uint8),
             to_left=np.zeros((n_columns, k), np.uint8),
             n_left=np.empty((n_columns, k)),
             shift=max(before, choose_shift(level.n_planes, len(self._at))),
@@ -289,7 +291,7 @@ def new_space(n_rows):
 
 def choose_shift(n_planes, n_rows):
     """Return the shift of the codes for which planes have at most as many bins as rows."""
-    shift, most = 0, max(n_rows, FEWEST)
+    shift, most = 0, max(n_rows, MIN_BINS_TO_MERGE)
     while shift < level_arrays.COARSEST and n_planes * (level_arrays.CODES >> shift) > most:
         shift += 1
     return shift

@@ -14,7 +14,7 @@ import json
 import numpy as np
 
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import MOST_FEATURES, integers
+from algorithms.model_io.limits import MAX_FEATURES, integers
 
 DERIVED = "derived_columns"  # key of the derived columns in a file's data about the estimator
 FLOAT, ONE_HOT, STATISTIC = "FloatFeature", "OneHotFeature", "OnlineCtr"  # types of splits
@@ -38,7 +38,7 @@ class CategoricalFeatures:
         saved = info["categorical_features"]
         check_target_borders(document)
         places = [one["flat_feature_index"] for one in saved]
-        columns = integers(places, 0, MOST_FEATURES - 1, "flat_feature_index").tolist()
+        columns = integers(places, 0, MAX_FEATURES - 1, "flat_feature_index").tolist()
         if len({*columns, *numeric.columns.tolist()}) < len(columns) + len(numeric.columns):
             raise ModelFileError("two features have the same flat_feature_index")
         self.columns = sorted(columns)

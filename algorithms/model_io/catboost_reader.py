@@ -1,9 +1,9 @@
 """Reader of CatBoost's JSON model format.
 
-X is rounded to float32; a value above a border answers yes. The first split of a tree is the lowest
-bit of the leaf's index. Leaves are float64 and summed in the order of the trees; the bias is added
-last. CatBoost reads a split by its number among all borders (`split_index`), and so does this
-reader.
+X is rounded to float32. A value above a border sets the bit of the split. The first split of a tree
+is the lowest bit of the leaf's index. Leaves are float64 and summed in the order of the trees; the
+bias is added last. CatBoost reads a split by its number among all borders (`split_index`), and so
+does this reader.
 """
 
 import numpy as np
@@ -16,11 +16,12 @@ from algorithms.model_io.catboost_categories import (
 )
 from algorithms.model_io.catboost_nodes import read_tree
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import MOST_FEATURES, MOST_OUTPUTS, check_features, integers
+from algorithms.model_io.full_trees import leaf_order, node_weights
+from algorithms.model_io.limits import MAX_FEATURES, MAX_OUTPUTS, check_features, integers
 from harness import Missing, Tree, TreeEnsemble
 
 TREES, NODES, FEATURES = "oblivious_trees", "trees", "features_info"
-MOST_DEPTH = 16  # CatBoost's limit
+MAX_DEPTH = 16  # CatBoost's limit
 LINKS = {
     "RMSE": "identity",
     "MAE": "identity",
@@ -76,7 +77,7 @@ def read(document):
         raise ModelFileError(f"the loss_function {name!r} is not supported")
     scale, bias = document.get("scale_and_bias", (1.0, [0.0]))
     bias = np.array(bias, np.float64, ndmin=1)
-    if bias.ndim != 1 or not 1 <= len(bias) <= MOST_OUTPUTS:
+    if bias.ndim != 1 or not 1 <= len(bias) <= MAX_OUTPUTS:
         raise ModelFileError("its bias is not a list of numbers")
     features, derived = read_features(document)
     read_one = one_tree if TREES in document else read_tree
@@ -164,7 +165,7 @@ class NumericFeatures:
 
     def __init__(self, saved):
         columns = [one["flat_feature_index"] for one in saved]
-        self.columns = integers(columns, 0, MOST_FEATURES - 1, "flat_feature_index")
+        self.columns = integers(columns, 0, MAX_FEATURES - 1, "flat_feature_index")
         self.indices = [one.get("feature_index") for one in saved]
         if len(set(columns)) < len(columns):
             raise ModelFileError("two features have the same flat_feature_index")
@@ -244,8 +245,8 @@ def one_tree(saved, features, n_scores, scale):
     """
     splits = saved.get("splits") or []
     depth = len(splits)
-    if depth > MOST_DEPTH:
-        raise ModelFileError(f"a tree has {depth} splits; at most {MOST_DEPTH} are possible")
+    if depth > MAX_DEPTH:
+        raise ModelFileError(f"a tree has {depth} splits; at most {MAX_DEPTH} are possible")
     numbers = features.read_numbers(splits)
     n_leaves = 1 << depth
     order = leaf_order(depth)
@@ -279,18 +280,7 @@ def covers(weights, order):
     """
     if not weights:
         return None
-    level = np.array(weights, np.float64)
-    if level.shape != order.shape:
-        raise ModelFileError(f"a tree of {len(order)} leaves has {level.size} leaf weights")
-    levels = [level[order]]
-    while len(levels[0]) > 1:
-        levels.insert(0, levels[0][0::2] + levels[0][1::2])
-    return np.concatenate(levels)
-
-
-def leaf_order(depth):
-    """Return the index of each leaf from left to right, with the first split as lowest bit."""
-    order = np.zeros(1 << depth, np.int64)
-    for level in range(depth):
-        order |= ((np.arange(1 << depth) >> (depth - 1 - level)) & 1) << level
-    return order
+    weights = np.array(weights, np.float64)
+    if weights.shape != order.shape:
+        raise ModelFileError(f"a tree of {len(order)} leaves has {weights.size} leaf weights")
+    return node_weights(weights[order])

@@ -12,8 +12,9 @@ import math
 import numpy as np
 
 from algorithms.model_io.catboost_categories import FLOAT, CategoricalSplits
-from algorithms.model_io.catboost_reader import LINKS, MOST_DEPTH, NODES, TREES, leaf_order
+from algorithms.model_io.catboost_reader import LINKS, MAX_DEPTH, NODES, TREES
 from algorithms.model_io.errors import ModelFileError, check_name
+from algorithms.model_io.full_trees import leaf_order
 from algorithms.model_io.summed_trees import refuse_linear
 from algorithms.prediction.node_rules import last_single
 from harness import Missing
@@ -163,7 +164,7 @@ def read_levels(e, t):
         if (e.left[level] < 0).any() or any((rule != rule[0]).any() for rule in rules):
             return None
         splits.append(tuple(rule[0] for rule in rules))
-        if len(splits) > MOST_DEPTH:
+        if len(splits) > MAX_DEPTH:
             return None
         level = np.column_stack([e.left[level], e.right[level]]).ravel()
     if (e.left[level] >= 0).any():

@@ -20,7 +20,7 @@ ZERO_THRESHOLD = float(np.float32(1e-35))  # LightGBM drops smaller values befor
 KINDS = np.array([Missing.NAN_AS_ZERO, Missing.ZERO, Missing.NAN], np.uint8)
 VERSIONS = ("v3", "v4")
 MAX_DECISION = 2 << 2 | CATEGORICAL | DEFAULT_LEFT
-LARGEST_WORD = (1 << 32) - 1  # one 32-bit word of a bit set
+MAX_WORD = (1 << 32) - 1  # one 32-bit word of a bit set
 CATEGORY_COLUMNS = (
     "category_columns"  # our files: indices of the columns whose categories are listed
 )
@@ -260,7 +260,7 @@ def category_sets(t, decision):
     nodes = np.flatnonzero(decision & CATEGORICAL).tolist()
     if not nodes:
         return {}
-    words = integers(t["cat_threshold"].split(), 0, LARGEST_WORD, "cat_threshold").astype("<u4")
+    words = integers(t["cat_threshold"].split(), 0, MAX_WORD, "cat_threshold").astype("<u4")
     bounds = integers(t["cat_boundaries"].split(), 0, len(words), "cat_boundaries")
     if (bounds[1:] < bounds[:-1]).any() or (bounds[1:] > bounds[:-1] + MAX_CODES // 32).any():
         raise ModelFileError(

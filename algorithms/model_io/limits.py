@@ -4,14 +4,14 @@ import numpy as np
 
 from algorithms.model_io.errors import ModelFileError
 
-MOST_OUTPUTS = 1 << 16
+MAX_OUTPUTS = 1 << 16
 MAX_CODES = 1 << 24  # XGBoost's limit; LightGBM writes one bit per code
-MOST_FEATURES = (1 << 30) - 1  # limit of `harness.TreeEnsemble`
+MAX_FEATURES = (1 << 30) - 1  # limit of `harness.TreeEnsemble`
 
 
 def check_outputs(wanted, n_trees):
     """Raise ModelFileError if there are more scores than trees; a model may have no trees."""
-    if not 1 <= wanted <= max(MOST_OUTPUTS, n_trees):
+    if not 1 <= wanted <= max(MAX_OUTPUTS, n_trees):
         raise ModelFileError(f"it has {wanted} scores per row but only {n_trees} trees")
 
 
@@ -23,8 +23,8 @@ def check_features(wanted, names):
     wanted : int
     names : list of names in the file, or empty
     """
-    if not 0 <= wanted <= MOST_FEATURES:
-        raise ModelFileError(f"it has {wanted} columns; at most {MOST_FEATURES} are allowed")
+    if not 0 <= wanted <= MAX_FEATURES:
+        raise ModelFileError(f"it has {wanted} columns; at most {MAX_FEATURES} are allowed")
     if names and len(names) != wanted:
         raise ModelFileError(f"it has {wanted} columns and names {len(names)}")
     return wanted

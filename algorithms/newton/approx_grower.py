@@ -1,4 +1,4 @@
-"""Grower of the approximate method: candidate thresholds are proposed anew for each tree.
+"""Grower of the approximate method: candidate thresholds are proposed again for each tree.
 
 "global" takes quantiles weighted by the current hessians, "random" the values of rows drawn at
 random; both once per tree, for all its nodes. "local" proposes in every node: `ExactGrower` with a
@@ -44,7 +44,7 @@ class ProposalGrower(HistGrower):
         self.room = count_candidates(params)
         self.is_random = params.proposal == "random"
         self.limits, self.params, self.workers = limits, params, workers
-        self.weighed_alike = None  # whether the last sketch saw the same h for all rows
+        self.weighed_alike = None  # whether all rows had the same h in the last sketch
         self.table = split_columns(X, workers, absent=np.nan, bundles=False)
         binner = self.propose(np.ones(X.shape[0], np.float32), 0)
         self.start(X, self.table, binner, limits, params, workers)

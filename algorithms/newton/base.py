@@ -105,7 +105,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
     @staticmethod
     def _default_values():
-        """Return the values that None stands for, name → value."""
+        """Return the values that None means, name → value."""
         return constructor_defaults(BaseNewtonBoosting)
 
     @fit_context(prefer_skip_nested_validation=True)

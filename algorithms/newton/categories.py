@@ -1,7 +1,7 @@
 """Bins of categorical columns: one per category, or one per group of similar categories.
 
 A column has 255 bins for categories. If it has more categories, each tree uses its own groups: the
-categories are sorted by T(G) / (H + λ) over the whole table and cut into groups of neighbours. The
+categories are sorted by T(G) / (H + λ) over the whole table and cut into groups of neighbors. The
 categories of one bin are thus those that this tree would treat alike at its root; the next tree
 has other groups. A frequent category has its own bin.
 
@@ -106,7 +106,7 @@ def group_codes(sums, scale, limits):
 
     Parameters
     ----------
-    sums : int64 (n_codes, 2), Σg and Σh of each category, in quantisation steps
+    sums : int64 (n_codes, 2), Σg and Σh of each category, in quantization steps
     scale : gbdt.kernels.booster_arrays.Scale
     limits : newton.params.Limits
     """

@@ -8,15 +8,15 @@ F counts as at least −1 + 10⁻⁶ in the first one.
 
 import numpy as np
 
-LEAST_H = 1e-6
+MIN_H = 1e-6
 TINY = np.finfo(np.float32).tiny
 
 
 def differentiate_squared_log(score, y, _constant):
     """Return g and h of the squared error of logarithms, float64 (n_rows,)."""
-    own = np.maximum(score, LEAST_H - 1.0) + 1.0
+    own = np.maximum(score, MIN_H - 1.0) + 1.0
     distance = np.log(own) - np.log1p(y)
-    return distance / own, np.maximum((1.0 - distance) / own**2, LEAST_H)
+    return distance / own, np.maximum((1.0 - distance) / own**2, MIN_H)
 
 
 def differentiate_hinge(score, y, _constant):

@@ -18,7 +18,7 @@ from algorithms.newton.tree import NODE, rounded_gain
 
 SMALL = 1 << 15  # entries below which several threads are slower than one
 ROWS_A_SHARE = 4096
-LEAST_H = 1e-16
+MIN_H = 1e-16
 NO_FLAGS = np.empty(0, bool)
 NO_MASK = np.empty((0, 0), bool)
 
@@ -53,7 +53,7 @@ class ExactGrower:
         self.lists = sort_lists(self.X, workers, name)
         self.rows = np.zeros(X.shape[0], exact_arrays.ROW)
         self.side = np.empty(X.shape[0] if sparse.issparse(X) else 0, np.int32)
-        least = max(limits.min_child_weight, LEAST_H)
+        least = max(limits.min_child_weight, MIN_H)
         self.rules = exact_arrays.Rules(
             least,
             limits.reg_lambda,

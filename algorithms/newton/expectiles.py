@@ -1,6 +1,6 @@
 """The expectile loss of XGBoost 3.3: derivatives and initial scores.
 
-The expectile of level α minimises Σ |α − 1(F ≥ y)| (F − y)² / 2. With raw scores F_0 … F_K of a
+The expectile of level α minimizes Σ |α − 1(F ≥ y)| (F − y)² / 2. With raw scores F_0 … F_K of a
 row, levels α_0 ≤ … ≤ α_K and the predictions P_k of `model_io/ascending_scores.py`:
 
     w_k = 1 − α_k if P_k ≥ y, else α_k

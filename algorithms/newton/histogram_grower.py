@@ -24,7 +24,7 @@ from algorithms.runtime.threads import ALONE
 SAMPLE = 200_000  # rows from which bins are computed
 NO_H = np.empty(0, np.float32)
 ROUNDING = 7  # salt of the seed
-MOST_BYTES = 1 << 32  # of the leaves' histograms; not all of it need be touched
+MAX_BYTES = 1 << 32  # of the leaves' histograms; not all of it need be touched
 
 
 class HistGrower:
@@ -115,7 +115,7 @@ class HistGrower:
             before, depth = grower.n_leaves, depth + 1
 
     def sums(self, rows):
-        """Return Σg and Σh of a tree's rows, in quantisation steps."""
+        """Return Σg and Σh of a tree's rows, in quantization steps."""
         own = self.records if rows is None else self.records[rows]
         return (own >> HALF).sum(), (own & LOW).sum()
 
@@ -123,7 +123,7 @@ class HistGrower:
         """Return the category codes that each categorical split sends right, node → int32."""
         goes_left, found = self.grower.growth.goes_left, {}
         codes, bins = self.categories.codes, self.categories.bins
-        for at in np.flatnonzero(tree.nodes["is_set"]).tolist():
+        for at in np.flatnonzero(tree.nodes["is_categorical"]).tolist():
             f = tree.nodes["feature"][at]
             found[at] = codes[f][goes_left[at, bins[f]] == 0]
         return found
@@ -157,9 +157,9 @@ def make_rules(limits, params, n_rows):
 
 
 def histograms_fit(rules, bins):
-    """Return whether the histograms of all leaves fit in `MOST_BYTES`."""
+    """Return whether the histograms of all leaves fit in `MAX_BYTES`."""
     needed = rules.num_leaves * 16 * stride_of(bins.layout) * len(bins.layout.length)
-    return needed <= MOST_BYTES
+    return needed <= MAX_BYTES
 
 
 def as_nodes(tree, binner):
@@ -171,7 +171,7 @@ def as_nodes(tree, binner):
         nodes[name] = own[name]
     nodes["feature"] = np.where(inner, own["feature"], -1)
     nodes["value"], nodes["cover"] = own["value"], own["h"]
-    numeric = np.flatnonzero(inner & (own["is_set"] == 0))
+    numeric = np.flatnonzero(inner & (own["is_categorical"] == 0))
     chosen = own["feature"][numeric], own["bin"][numeric]
     nodes["threshold"][numeric] = floats_above(binner.edges, *chosen)
     nodes["missing_left"] = np.where(inner, own["missing_left"], 0)

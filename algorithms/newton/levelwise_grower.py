@@ -1,7 +1,7 @@
 """Grower of exact trees with the level-wise kernels of gradient boosting, if these are applicable.
 
-These kernels maximise Σ s² / (w + λ), with w the weight of a side and s its Σ w v. With w = h and
-v = −g/h this is Σ G² / (H + λ). All thresholds are considered, but bounds over bins of neighbours
+These kernels maximize Σ s² / (w + λ), with w the weight of a side and s its Σ w v. With w = h and
+v = −g/h this is Σ G² / (H + λ). All thresholds are considered, but bounds over bins of neighbors
 exclude most of them: faster than a pass over sorted columns (`newton.exact_grower`).
 """
 
@@ -10,18 +10,18 @@ from scipy import sparse
 
 from algorithms.levelwise.grower import DEEPEST, LevelGrower
 from algorithms.levelwise.kernels.level_arrays import Limits
-from algorithms.newton.exact_grower import LEAST_H, NO_FLAGS, ROWS_A_SHARE, ExactGrower, Grown
+from algorithms.newton.exact_grower import MIN_H, NO_FLAGS, ROWS_A_SHARE, ExactGrower, Grown
 from algorithms.newton.kernels.rows import place_unused, scan_node_columns
 from algorithms.newton.kernels.search import NEAR_END
 from algorithms.newton.kernels.thresholds import narrow_thresholds
-from algorithms.newton.params import LEAST_GAIN
+from algorithms.newton.params import MIN_GAIN
 from algorithms.newton.tree import NODE, rounded_gain
 
 
 def fits(X, limits, params):
     """Return whether these kernels support the parameters and the table.
 
-    They do not if splits may gain less than `LEAST_GAIN`: the kernels treat gains near 2⁻⁵² as
+    They do not if splits may gain less than `MIN_GAIN`: the kernels treat gains near 2⁻⁵² as
     zero.
     """
     draws = params.colsample_bytree, params.colsample_bylevel, params.colsample_bynode
@@ -29,7 +29,7 @@ def fits(X, limits, params):
         not sparse.issparse(X)
         and 0 < limits.max_depth <= DEEPEST
         and limits.is_plain
-        and limits.least_gain >= LEAST_GAIN
+        and limits.least_gain >= MIN_GAIN
         and limits.groups.shape[1] == 0
         and min(draws) == 1.0
     )
@@ -51,7 +51,7 @@ class LevelwiseGrower:
         self.X, self.limits, self.workers = X, limits, workers
         self.grower = LevelGrower(X, workers, name, close=0.0)
         self.gaps = self.grower.table.missing > 0
-        weight = max(limits.min_child_weight, LEAST_H)
+        weight = max(limits.min_child_weight, MIN_H)
         self.rules = Limits(2, 1, weight, limits.least_gain, 1.0, limits.reg_lambda)
         self.lists = None
 

@@ -18,7 +18,7 @@ from scipy import sparse
 from algorithms.model_io.xgboost_writer import VERSION
 from algorithms.runtime.threads import ALONE
 
-LEAST_H = 1e-5  # least Σ h x² of a step, as in XGBoost
+MIN_H = 1e-5  # least Σ h x² of a step, as in XGBoost
 ZERO_MARGIN = {"sigmoid": 0.5, "exp": 1.0}  # base score whose raw score is 0, by link
 
 
@@ -92,7 +92,7 @@ class LinearRounds:
         """Update the bias and the coefficients of one score; ``g`` is changed."""
         rate, weights, columns = self.params.learning_rate, self.weights[:, k], self.columns
         total = h.sum()
-        bias = -rate * g.sum() / total if total >= LEAST_H else 0.0
+        bias = -rate * g.sum() / total if total >= MIN_H else 0.0
         weights[-1] += bias
         g += h * bias
         for f in range(columns.shape[1]):
@@ -105,8 +105,8 @@ class LinearRounds:
 
 
 def best_step(g, h, w, l1, l2):
-    """Return the step of a coefficient w that minimises the loss; see the module's docstring."""
-    if h < LEAST_H:
+    """Return the step of a coefficient w that minimizes the loss; see the module's docstring."""
+    if h < MIN_H:
         return 0.0
     g, h = g + l2 * w, h + l2
     if w - g / h >= 0.0:

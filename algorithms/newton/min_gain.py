@@ -10,7 +10,7 @@ less than 1.
 import numpy as np
 
 from algorithms.newton.objectives import Custom
-from algorithms.newton.params import LEAST_GAIN
+from algorithms.newton.params import MIN_GAIN
 from algorithms.runtime.threads import ALONE
 
 ROWS = 1 << 13  # per step; for usual data the first step reaches Σ g² / h = 1
@@ -27,7 +27,7 @@ def least_gain(objective, y, weight, base, margin):
     margin : (n_rows, n_scores) float64 that replaces them, or None
     """
     if isinstance(objective, Custom) or objective.by_query:
-        return LEAST_GAIN
+        return MIN_GAIN
     total = 0.0
     for first in range(0, len(y), ROWS):
         rows = slice(first, first + ROWS)
@@ -39,5 +39,5 @@ def least_gain(objective, y, weight, base, margin):
         objective.differentiate(score, own, own_weight, g, h, ALONE)
         total += (g.astype(np.float64) ** 2 / np.maximum(h, np.finfo(np.float32).tiny)).sum()
         if not total < 1.0:  # also if it is NaN: the first round raises the error
-            return LEAST_GAIN
-    return LEAST_GAIN * total
+            return MIN_GAIN
+    return MIN_GAIN * total

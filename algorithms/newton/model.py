@@ -152,7 +152,7 @@ def sets_of(e, first, last):
 
 
 def importances(rounds, kind, n_features):
-    """Return the unnormalised importance of each feature, float64 (n_features,).
+    """Return the unnormalized importance of each feature, float64 (n_features,).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ as in XGBoost.
 
 The initial score is the best-fitting constant: after the link it is the mean of y, or the class
 frequencies; for absolute and quantile errors it is the quantile. All are estimated as in XGBoost 3,
-except that weights of 1 are ignored (XGBoost's weighted quantile selects another neighbour). Leaf
+except that weights of 1 are ignored (XGBoost's weighted quantile selects another neighbor). Leaf
 values of absolute and quantile errors are that quantile too. If there is no closed form, the
 initial score is one Newton step from 0; expectiles take it from the mean of y
 (`newton/expectiles.py`). "reg:squaredlogerror" starts from its best constant, where
@@ -65,11 +65,11 @@ CLASSES = ("multi:softprob", "multi:softmax")
 BLOCK = 1 << 13
 NO_WEIGHT = np.empty(0)
 CLOSEST = 1e-6  # minimum distance of a mean from 0 and 1, as in XGBoost
-FEWEST_H = np.float32(1e-16)
+MIN_H = np.float32(1e-16)
 TINY = 1e-16  # minimum frequency of a class
 HALF = 0.5  # share of the second class above which it is the more frequent one
 AFT_START = 0.5  # prediction of survival:aft before the first tree, as in XGBoost
-LEAST_MEAN = np.finfo(np.float64).tiny
+MIN_MEAN = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Objective:
                 # classes can be taken at once. Both are equal for K = 2.
                 own = h[:, first:last]
                 own *= np.float32(2.0 * (self.n_scores - 1.0) / self.n_scores)
-                np.maximum(own, FEWEST_H, out=own)
+                np.maximum(own, MIN_H, out=own)
             elif self.kind == PSEUDO_HUBER:
                 rows = slice(first, last)
                 self.differentiate_huber(score[0, rows], y[rows], weight, g, h, rows)
@@ -207,7 +207,7 @@ class Objective:
             p = np.clip(mean, CLOSEST, 1.0 - CLOSEST)
             mean = np.log(p / (1.0 - p))
         elif self.link == "exp":
-            mean = np.log(np.maximum(mean, LEAST_MEAN))
+            mean = np.log(np.maximum(mean, MIN_MEAN))
         elif self.link == "ascending":
             mean = scores_of(np.broadcast_to(mean, self.n_scores))
         return np.broadcast_to(mean, self.n_scores).astype(np.float32)

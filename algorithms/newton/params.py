@@ -75,7 +75,7 @@ CONSTRAINTS = {
     name: allowed if None in allowed or name in NEVER_NONE else [*allowed, None]
     for name, allowed in CONSTRAINTS.items()
 }
-LEAST_GAIN = 1e-6  # minimum gain of a split, as in XGBoost
+MIN_GAIN = 1e-6  # minimum gain of a split, as in XGBoost
 EXTRA_DEFAULTS = {  # of parameters that are not arguments of the constructor
     "aft_loss_distribution": "normal",
     "aft_loss_distribution_scale": 1.0,
@@ -86,7 +86,7 @@ POISSON_STEP = 0.7  # default max_delta_step of count:poisson, as in XGBoost
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on the size of a tree, and the regularisation of its leaf values."""
+    """Limits on the size of a tree, and the regularization of its leaf values."""
 
     max_depth: int  # 0: any
     min_child_weight: float
@@ -140,7 +140,7 @@ def filled(estimator):
     return copied
 
 
-def make_limits(params, n_features, names, least_gain=LEAST_GAIN):
+def make_limits(params, n_features, names, least_gain=MIN_GAIN):
     """Return the `Limits` of an estimator's parameters.
 
     Parameters

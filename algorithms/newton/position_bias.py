@@ -14,8 +14,8 @@ import numpy as np
 
 from algorithms.gbdt.query_groups import local_order
 
-MOST_POSITIONS = 32  # number of positions with a bias if pairs are random, as in XGBoost
-LEAST_COST = 1e-16
+MAX_POSITIONS = 32  # number of positions with a bias if pairs are random, as in XGBoost
+MIN_COST = 1e-16
 
 
 class PositionBias:
@@ -40,7 +40,7 @@ class PositionBias:
         """Compute the biases from the costs of the round, and set the costs to 0."""
         for bias, costs in zip((self.plus, self.minus), self.costs, strict=True):
             sums = np.bincount(self.position, costs[self.rows], len(bias))
-            if sums[0] >= LEAST_COST:
+            if sums[0] >= MIN_COST:
                 bias[:] = (sums / sums[0]) ** self.power
         self.costs[:] = 0.0
 

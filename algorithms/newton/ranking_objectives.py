@@ -7,10 +7,10 @@ import numpy as np
 from algorithms.gbdt.kernels.ranking import write_max_dcg
 from algorithms.gbdt.query_groups import find_discounts, local_order
 from algorithms.newton.kernels.ranking import MAP, NDCG, PAIRWISE, PARTS, differentiate_ranking
-from algorithms.newton.position_bias import MOST_POSITIONS, NoPositionBias, PositionBias
+from algorithms.newton.position_bias import MAX_POSITIONS, NoPositionBias, PositionBias
 
 KINDS = {"rank:ndcg": NDCG, "rank:pairwise": PAIRWISE, "rank:map": MAP}
-MOST = 31  # largest label of exponential gains, as in XGBoost
+MAX_LABEL = 31  # largest label of exponential gains, as in XGBoost
 LEVELS = {"topk": 32, "mean": 1}  # pair method → default of lambdarank_num_pair_per_sample
 NO_WEIGHT = np.empty(0)
 
@@ -20,7 +20,7 @@ class RankingSettings:
     """Parameters of a ranking objective."""
 
     level: int = LEVELS["topk"]  # number of first ranks, or of random pairs of each document
-    normalised: bool = True
+    normalized: bool = True
     by_difference: bool = True
     exponential: bool = True  # whether the gain of label y is 2^y − 1
     is_random: bool = False  # whether pairs are random instead of those of the first ranks
@@ -59,7 +59,7 @@ def read_ranking_settings(params):
         raise ValueError(f"lambdarank_bias_norm must be at least 0, not {bias_norm}")
     return RankingSettings(
         level,
-        normalised=is_true(params, "lambdarank_normalization", default=True),
+        normalized=is_true(params, "lambdarank_normalization", default=True),
         by_difference=is_true(params, "lambdarank_score_normalization", default=True),
         exponential=is_true(params, "ndcg_exp_gain", default=True),
         is_random=method == "mean",
@@ -109,7 +109,7 @@ class RankingObjective:
         self.max_dcg = find_max_dcg(self.gain, bounds, self.discount, level)
         self.n_rounds, self.bias = 0, NoPositionBias()
         if settings.unbiased:
-            n_positions = settings.truncation or min(self.longest, MOST_POSITIONS)
+            n_positions = settings.truncation or min(self.longest, MAX_POSITIONS)
             self.bias = PositionBias(bounds, n_positions, settings.bias_norm)
 
     def weigh(self, _y, _weight):
@@ -135,7 +135,7 @@ class RankingObjective:
             spare, by_label = np.empty((2, self.longest), np.int32)
             given = score[0], self.label, self.gain, self.query_weight, self.bounds
             pairs = self.max_dcg, self.discount, settings.level, seed
-            flags = settings.normalised, settings.by_difference
+            flags = settings.normalized, settings.by_difference
             biases = self.bias.plus, self.bias.minus, self.bias.costs
             scratch = self.order, spare, by_label, work
             kind = KINDS[self.name]
@@ -155,10 +155,10 @@ def check_labels(name, settings, y):
         if not np.isin(y, (0.0, 1.0)).all():
             raise ValueError("rank:map can only be used with binary labels.")
     elif name == "rank:ndcg" and settings.exponential:
-        if ((y < 0) | (y > MOST) | (y != np.floor(y))).any():
+        if ((y < 0) | (y > MAX_LABEL) | (y != np.floor(y))).any():
             raise ValueError(
-                f"rank:ndcg needs whole numbers from 0 to {MOST} as labels. Set `ndcg_exp_gain` to "
-                "False for other labels"
+                f"rank:ndcg needs whole numbers from 0 to {MAX_LABEL} as labels. Set "
+                "`ndcg_exp_gain` to False for other labels"
             )
     elif (y < 0).any():
         raise ValueError(f"labels of {name} must not be negative")

@@ -14,7 +14,7 @@ from algorithms.gbdt.sampling import ALL, draw_share, hash_numbers, seed_of
 
 TREE, LEVEL, NODE, ROWS = range(4)  # salts of the seeds
 NO_MASK = np.empty((0, 0), bool)
-LEAST_WEIGHT = 1e-6  # of a column
+MIN_WEIGHT = 1e-6  # of a column
 
 
 class Columns:
@@ -76,7 +76,7 @@ def draw(columns, share, seed, weights=None):
 def read_feature_weights(given, n_features):
     """Return the weights of the columns, float64 (n_features,), or None if they are equal.
 
-    A weight below `LEAST_WEIGHT` counts as `LEAST_WEIGHT`, as in XGBoost.
+    A weight below `MIN_WEIGHT` counts as `MIN_WEIGHT`, as in XGBoost.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def read_feature_weights(given, n_features):
         raise ValueError(f"feature_weights has shape {weights.shape} for {n_features} columns")
     if not ((weights >= 0.0) & np.isfinite(weights)).all():
         raise ValueError("feature_weights must be finite and not negative")
-    return np.maximum(weights, LEAST_WEIGHT)
+    return np.maximum(weights, MIN_WEIGHT)
 
 
 def draw_rows(params, n_rows, seed):

@@ -24,9 +24,9 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 BOUND = 15.0  # most |g|, and most h
-LEAST_H = 1e-16
+MIN_H = 1e-16
 EPS = 1e-12  # least density or probability
-MOST_Z = 100.0  # exp(−exp(z)) is 0 from there on
+MAX_Z = 100.0  # exp(−exp(z)) is 0 from there on
 DISTRIBUTIONS = ("normal", "logistic", "extreme")
 
 
@@ -90,7 +90,7 @@ def differentiate_aft(distribution, score, y, sigma):
         g_limit, h_limit = limits_of(distribution, sigma, above, left, right)
         g = np.where((sigma * density < EPS) & ~np.isfinite(g), g_limit, g)
         h = np.where(((sigma * density) ** 2 < EPS) & ~np.isfinite(h), h_limit, h)
-    return np.clip(g, -BOUND, BOUND), np.clip(h, LEAST_H, BOUND)
+    return np.clip(g, -BOUND, BOUND), np.clip(h, MIN_H, BOUND)
 
 
 def aft_loss(distribution, sigma, y, prediction):
@@ -141,7 +141,7 @@ def evaluate(distribution, z):
         pdf = cdf * expit(-z)
         first, second = pdf * (1.0 - 2.0 * cdf), pdf * (1.0 - 6.0 * pdf)
     else:
-        w = np.exp(np.minimum(z, MOST_Z))
+        w = np.exp(np.minimum(z, MAX_Z))
         pdf, cdf = w * np.exp(-w), -np.expm1(-w)
         first, second = (1.0 - w) * pdf, (w * w - 3.0 * w + 1.0) * pdf
     return {"pdf": pdf, "cdf": cdf, "first": first, "second": second}
@@ -158,11 +158,11 @@ def limits_of(distribution, sigma, above, left, right):
     if distribution == "normal":
         g_above, g_below, h_above, h_below = -BOUND, BOUND, sigma**-2, sigma**-2
     elif distribution == "logistic":
-        g_above, g_below, h_above, h_below = -1.0 / sigma, 1.0 / sigma, LEAST_H, LEAST_H
+        g_above, g_below, h_above, h_below = -1.0 / sigma, 1.0 / sigma, MIN_H, MIN_H
     else:
-        g_above, g_below, h_above, h_below = -BOUND, 1.0 / sigma, BOUND, LEAST_H
+        g_above, g_below, h_above, h_below = -BOUND, 1.0 / sigma, BOUND, MIN_H
     g = np.where(above, np.where(left, 0.0, g_above), np.where(right, 0.0, g_below))
-    h = np.where(above, np.where(left, LEAST_H, h_above), np.where(right, LEAST_H, h_below))
+    h = np.where(above, np.where(left, MIN_H, h_above), np.where(right, MIN_H, h_below))
     return g, h
 
 

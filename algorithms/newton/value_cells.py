@@ -1,4 +1,4 @@
-"""Cells of neighbouring values of each column; candidate thresholds lie between cells.
+"""Cells of neighboring values of each column; candidate thresholds lie between cells.
 
 The paper's sketch finds values that divide Σh evenly, with a small error (Chen & Guestrin 2016,
 section 3.3). Cells do the same: once per fit each column is cut into about `CELLS` cells of about
@@ -19,7 +19,7 @@ from scipy import sparse
 
 from algorithms.gbdt.kernels.weighted_sketch import (
     CELLS,
-    MOST_CELLS,
+    MAX_CELLS,
     count_runs,
     cut_cells,
     weigh_entries,
@@ -75,7 +75,7 @@ class Cells:
         return sums[:-1]
 
     def weigh_finely(self, f, h, room):
-        """Return Σh of each cell; cut the column anew if a cell of several values is too heavy.
+        """Return Σh of each cell; cut the column again if a cell of several values is too heavy.
 
         Parameters
         ----------
@@ -115,8 +115,8 @@ class Cells:
         sizes : h, per_row, per_h, fewest and large, as `cut_cells` takes them
         """
         codes = NO_CODES if self.codes is None else self.codes[f]
-        edges, counts = np.empty(MOST_CELLS), np.empty(MOST_CELLS, np.int64)
-        several = np.empty(MOST_CELLS, bool)
+        edges, counts = np.empty(MAX_CELLS), np.empty(MAX_CELLS, np.int64)
+        several = np.empty(MAX_CELLS, bool)
         n_cells = cut_cells(order, value, *sizes, codes, edges, counts, several)
         self.edges[f], self.counts[f] = edges[: max(n_cells - 1, 0)].copy(), counts[:n_cells].copy()
         self.several[f] = np.flatnonzero(several[:n_cells])

@@ -19,9 +19,9 @@ from algorithms.newton.exact_grower import Grown
 from algorithms.newton.histogram_grower import SAMPLE
 from algorithms.newton.kernels.vector_arrays import (
     BEST_FIRST,
-    LEAST_H,
     LEVEL_ORDER,
     LIFO,
+    MIN_H,
     N_NODES,
     STATES,
     ApproximateScore,
@@ -43,12 +43,12 @@ from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
 from algorithms.runtime.vector_lanes import WIDTH
 
-MOST_BYTES = 1 << 30  # of histograms; leaves without one are built from their rows
+MAX_BYTES = 1 << 30  # of histograms; leaves without one are built from their rows
 SMALL = 1 << 18  # number of values of X below which one thread is faster
 BLOCK = 1 << 12  # rows
 LINE = 64  # bytes of a cache line
 FEW, EVERY = slice(64), slice(None)  # rows that are compared: first a few, then all
-MOST_UNITS = (1 << 31) - 1  # largest sum of absolute values, in units
+MAX_UNITS = (1 << 31) - 1  # largest sum of absolute values, in units
 ROUNDING = 9  # purpose of derived seeds
 GOLDEN = 0.6180339887498949  # difference of the random numbers of two lanes, modulo 1
 
@@ -127,7 +127,7 @@ class VectorGrower:
         offsets = np.concatenate([[0], np.cumsum(bins.layout.length)])
         leaves = self.count_leaves()
         n_nodes, entries = 2 * leaves - 1, int(offsets[-1]) * lanes
-        n_slots = 2 + max(1, min(self.count_slots(leaves), MOST_BYTES // (4 * entries)))
+        n_slots = 2 + max(1, min(self.count_slots(leaves), MAX_BYTES // (4 * entries)))
         self.pairs = aligned((n_rows, lanes), np.int32)
         self.pairs[:] = 0
         self.growth = VectorGrowth(
@@ -196,8 +196,8 @@ class VectorGrower:
         """Write the constants of approximate scores."""
         growth, limits, n = self.growth, self.limits, self.n_outputs
         unit, unit_h = growth.units[:n], growth.units[self.first_h :][:n]
-        least = max(limits.min_child_weight, LEAST_H)
-        size = np.ldexp(1.0, -np.frexp(MOST_UNITS * unit_h + limits.reg_lambda)[1])
+        least = max(limits.min_child_weight, MIN_H)
+        size = np.ldexp(1.0, -np.frexp(MAX_UNITS * unit_h + limits.reg_lambda)[1])
         weight = unit**2 * size
         growth.scale[0] = 1.0 / weight.max()
         found = unit_h, least * NEARLY, limits.reg_lambda
@@ -264,7 +264,7 @@ class VectorGrower:
         n, limits = self.n_outputs, self.limits
         g, h = sums[:, :n], sums[:, self.first_h :][:, : 1 if self.shares_h else n]
         values = limits.weigh(g, h)
-        values = np.where(h >= max(limits.min_child_weight, LEAST_H), values, 0.0)
+        values = np.where(h >= max(limits.min_child_weight, MIN_H), values, 0.0)
         inner = grown["left"] >= 0
         nodes = np.zeros(len(grown), NODE)
         for name in ("left", "right"):
@@ -291,7 +291,7 @@ def count_units(values):
     float64 (n_lanes,)
     """
     total = np.abs(values).sum(axis=1, dtype=np.float64)
-    most = MOST_UNITS - values.shape[1]  # rounding adds less than one unit to each row
+    most = MAX_UNITS - values.shape[1]  # rounding adds less than one unit to each row
     total[total == 0.0] = most
     return np.ldexp(1.0, np.frexp(most / total)[1] - 1)
 
@@ -302,7 +302,7 @@ def count_drawn(n_columns, share):
 
 
 def aligned(shape, dtype):
-    """Return an uninitialised array that starts at a multiple of `LINE` bytes."""
+    """Return an uninitialized array that starts at a multiple of `LINE` bytes."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.empty(size + LINE, np.uint8)
     first = -room.ctypes.data % LINE

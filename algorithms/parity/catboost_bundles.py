@@ -2,7 +2,7 @@
 
 Bin 0 is the default of a column. Two columns exclude each other if no row has other bins than 0 in
 both. The bins of a bundle are those of its columns one after the other, without their defaults;
-the last bin stands for rows in which all columns have their default. Bundles are made greedily in
+the last bin is for rows in which all columns have their default. Bundles are made greedily in
 two orders of the columns, and those that save more histograms are used. Bundles of fewer than four
 columns with two bins are split up again: such columns are packed as bits.
 """
@@ -58,17 +58,17 @@ class _Bundling:
         return [own for own, bins in widths if len(own) >= MIN_BINARY or bins > len(own) > 1]
 
     def add(self, position):
-        """Put a column into a bundle: that of a neighbour, another one, or a new one.
+        """Put a column into a bundle: that of a neighbor, another one, or a new one.
 
-        As in CatBoost, a column is left out if both neighbours are in one bundle that cannot take
+        As in CatBoost, a column is left out if both neighbors are in one bundle that cannot take
         it.
         """
         feature, _, n_bins = self.columns[position]
         if n_bins - 1 >= MAX_BINS:
             return
         tried = []
-        for neighbour in (feature - 1, feature + 1):
-            bundle = self.bundle_of.get(neighbour)
+        for neighbor in (feature - 1, feature + 1):
+            bundle = self.bundle_of.get(neighbor)
             if bundle is None:
                 continue
             if bundle in tried or (

@@ -1,7 +1,7 @@
 """Growth of CatBoost's trees on tables with categorical columns, to the order of its sums.
 
 Candidates are the static ones (`catboost_candidates`), the statistics of each categorical column,
-and those of combinations. The statistics of single columns are summed anew at each level; those of
+and those of combinations. The statistics of single columns are summed again at each level; those of
 a combination that was a candidate at the last level are summed for one side of its split only.
 """
 

@@ -7,7 +7,7 @@ first for the one whose histogram is summed.
 
 from algorithms.parity.catboost_leafwise import CatBoostLeafwiseGrower
 from algorithms.parity.catboost_random import SampledLevels
-from algorithms.symmetric.leafwise_grower import LEAST_GAIN, ONE_SCAN
+from algorithms.symmetric.leafwise_grower import MIN_GAIN, ONE_SCAN
 
 
 class SampledCatBoostLeafwiseGrower(SampledLevels, CatBoostLeafwiseGrower):
@@ -38,7 +38,7 @@ class SampledCatBoostLeafwiseGrower(SampledLevels, CatBoostLeafwiseGrower):
             self.workers.check()
             if depth < self.depth:
                 self._draw_candidates()
-            pairs = [(one, *self._split(one)) for one in level if one.gain >= LEAST_GAIN]
+            pairs = [(one, *self._split(one)) for one in level if one.gain >= MIN_GAIN]
             level = []
             for parent, *children in pairs:
                 self._search(parent, *children)

@@ -18,7 +18,7 @@ from algorithms.parity.catboost_random import (
     draw_orders,
     sums_true_side,
 )
-from algorithms.parity.kernels.catboost_segments import scan_noisy_segments
+from algorithms.parity.kernels.catboost_scores import scan_noisy_segments
 from algorithms.symmetric.grower import SCORES
 from algorithms.symmetric.kernels.segment_scores import LeafRows, SegmentRows
 from algorithms.symmetric.segments import LEARNING_FOLDS

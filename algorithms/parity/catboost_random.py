@@ -31,8 +31,8 @@ from algorithms.symmetric.params import needs_shuffled_rows
 from algorithms.symmetric.sampling import ALL_ROWS
 from algorithms.symmetric.segments import find_block
 
-LEAST_WEIGHT = np.finfo(np.float32).eps  # rows of less weight are left out by MVS
-SMALLEST_REAL = 1e-100  # added to a number before its logarithm is taken
+MIN_WEIGHT = np.finfo(np.float32).eps  # rows of less weight are left out by MVS
+MIN_REAL = 1e-100  # added to a number before its logarithm is taken
 
 
 class SampleDrawer:
@@ -77,7 +77,7 @@ class SampleDrawer:
             return factors, self.weight, rows
         weight = factors * self.weight if len(self.weight) else factors
         if self.kind == "MVS":
-            rows = np.flatnonzero(weight > LEAST_WEIGHT).astype(np.uint32)
+            rows = np.flatnonzero(weight > MIN_WEIGHT).astype(np.uint32)
         return factors, weight, rows
 
     def _bayesian_weights(self, n_rows):
@@ -88,7 +88,7 @@ class SampleDrawer:
             draw_blocks(seed, np.empty(WORDS, np.uint64), reals, first, last)
 
         self.workers.share(draw, -(-n_rows // BAYESIAN_BLOCK))
-        weights = -fast_log((reals + SMALLEST_REAL).astype(np.float32))
+        weights = -fast_log((reals + MIN_REAL).astype(np.float32))
         if self.temperature != 1.0:
             raise_to_power(weights, self.temperature)
         return weights
@@ -158,7 +158,7 @@ def mean_in_blocks(values, blocks=128):
 class SampledLevels:
     """Mixin of CatBoost's growers: sampled rows and columns, and noise.
 
-    Columns are drawn anew at each level. The histogram of a candidate that was not drawn at the
+    Columns are drawn again at each level. The histogram of a candidate that was not drawn at the
     last level is summed for all leaves; the others are summed for one side of the last split.
     """
 

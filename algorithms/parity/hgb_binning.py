@@ -27,10 +27,10 @@ class FeatureBins:
 
     def number(self, x, missing):
         """Return the bin of each value of a column, uint8; ``missing`` for NaN."""
-        gaps = np.isnan(x)
+        is_missing = np.isnan(x)
         ends = self.edges if self.codes is None else self.codes
-        bins = np.searchsorted(ends, np.where(gaps, 0.0, x), side="left")
-        return np.where(gaps, missing, bins).astype(np.uint8)
+        bins = np.searchsorted(ends, np.where(is_missing, 0.0, x), side="left")
+        return np.where(is_missing, missing, bins).astype(np.uint8)
 
 
 def find_bins(X, is_categorical, max_bin, weight, seed):
@@ -39,7 +39,7 @@ def find_bins(X, is_categorical, max_bin, weight, seed):
     Parameters
     ----------
     X : (n_rows, n_features) float64, NaN where missing
-    is_set : (n_features,) bool, whether values are categories
+    is_categorical : (n_features,) bool, whether values are categories
     max_bin : maximum number of bins, without that of missing values
     weight : (n_rows,) float64 or None
     seed : int, for the sample of rows

@@ -5,6 +5,7 @@ import numpy as np
 from algorithms.parity.grown_tree import make_tree
 from algorithms.parity.kernels import hgb_arrays as layout
 from algorithms.parity.kernels.hgb_grow import grow_by_hgb_rules
+from algorithms.parity.kernels.leafwise import LEAF, NODE
 from algorithms.runtime.interrupt_flag import check_interrupt, interrupt_flag
 
 DEEPEST = 30
@@ -45,11 +46,11 @@ class Grower:
         self.work = layout.Work(
             rows=np.empty(n_rows, np.uint32),
             spare=np.empty(n_rows, np.uint32),
-            leaves=np.zeros(leaves, layout.LEAF),
+            leaves=np.zeros(leaves, LEAF),
             splits=np.zeros(leaves + 1, layout.SPLIT),
             members=np.zeros((leaves + 1, max_bin + 1), np.uint8),
             histogram=np.empty((leaves, n_features, max_bin + 1, 3)),
-            nodes=np.zeros(2 * leaves - 1, layout.NODE),
+            nodes=np.zeros(2 * leaves - 1, NODE),
             goes_left=np.zeros((2 * leaves - 1, max_bin + 1), np.uint8),
             heap=np.zeros(leaves, np.int64),
             scores=np.empty(max_bin + 1),
@@ -111,7 +112,7 @@ class Grower:
             node = nodes[i := todo.pop()]
             if node["left"] < 0:
                 continue
-            if node["is_set"] and self.ordered[node["feature"]].count > 1:
+            if node["is_categorical"] and self.ordered[node["feature"]].count > 1:
                 return goes_left[i, 0] == 1
             todo += [node["right"], node["left"]]
         return False

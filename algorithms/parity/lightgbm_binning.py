@@ -40,14 +40,14 @@ class FeatureBins:
 
     def number(self, x):
         """Return the bin of each value, int32; NaN is 0 if training had no missing values."""
-        gaps = np.isnan(x)
-        x = np.where(gaps, 0.0, x)
+        is_missing = np.isnan(x)
+        x = np.where(is_missing, 0.0, x)
         if self.codes is not None:
             bins = number_codes(x, self.codes)
-            return np.where(gaps, 0, bins).astype(np.int32)
+            return np.where(is_missing, 0, bins).astype(np.int32)
         bins = np.searchsorted(self.edges, x, side="left")
         last = len(self.edges) + 1
-        return np.where(gaps & self.has_missing, last, bins).astype(np.int32)
+        return np.where(is_missing & self.has_missing, last, bins).astype(np.int32)
 
 
 def number_codes(x, codes):
@@ -74,22 +74,24 @@ def find_feature_bins(x, is_categorical, max_bin, min_data_in_bin):
     Parameters
     ----------
     x : (n,) float64, the sampled rows
-    is_set : whether values are categories
+    is_categorical : whether values are categories
     max_bin : maximum number of bins, including that of missing values
     min_data_in_bin : minimum number of rows of a bin
     """
-    gaps = int(np.isnan(x).sum())
+    n_missing = int(np.isnan(x).sum())
     nonzero = np.sort(x[np.abs(x) > ZERO])  # without NaN
-    zeros = len(x) - gaps - len(nonzero)
+    zeros = len(x) - n_missing - len(nonzero)
     values, counts = count_values(nonzero, zeros)
     if is_categorical:
-        return find_categories(values, counts, gaps, len(x), max_bin, min_data_in_bin)
-    edges = find_edges(values, counts, zeros, max_bin - bool(gaps), len(x) - gaps, min_data_in_bin)
-    rows = np.zeros(len(edges) + 1 + bool(gaps), np.int64)
+        return find_categories(values, counts, n_missing, len(x), max_bin, min_data_in_bin)
+    edges = find_edges(
+        values, counts, zeros, max_bin - bool(n_missing), len(x) - n_missing, min_data_in_bin
+    )
+    rows = np.zeros(len(edges) + 1 + bool(n_missing), np.int64)
     np.add.at(rows, np.searchsorted(edges, values), counts)
-    if gaps:
-        rows[-1] = gaps
-    return FeatureBins(edges, None, bool(gaps), find_most_freq_bin(rows, edges, len(x)))
+    if n_missing:
+        rows[-1] = n_missing
+    return FeatureBins(edges, None, bool(n_missing), find_most_freq_bin(rows, edges, len(x)))
 
 
 def find_most_freq_bin(rows, edges, total):
@@ -148,21 +150,21 @@ def choose(values, counts, max_bins, least):
     return edges[:n_edges]
 
 
-def find_categories(values, counts, gaps, total, max_bin, min_data_in_bin):
+def find_categories(values, counts, n_missing, total, max_bin, min_data_in_bin):
     """Return the bins of a categorical feature; parameters are as in `find_edges`."""
     whole = np.trunc(values).astype(np.int64)
-    gaps += int(counts[whole < 0].sum())
+    n_missing += int(counts[whole < 0].sum())
     codes, place = np.unique(whole[whole >= 0], return_inverse=True)
     rows = np.bincount(place, counts[whole >= 0], len(codes)).astype(np.int64)
     taken = 0
-    if total > gaps:
+    if total > n_missing:
         by_rows = np.argsort(-rows, kind="stable")
         codes, rows = codes[by_rows], rows[by_rows]
-        wanted = int(float(np.float32(total - gaps) * COVERED) + 0.5)
-        most_bins = min(len(codes) + bool(gaps), max_bin)
+        wanted = int(float(np.float32(total - n_missing) * COVERED) + 0.5)
+        max_bins = min(len(codes) + bool(n_missing), max_bin)
         covered = 0
         for count in rows.tolist():
-            full = covered >= wanted and taken + 1 >= most_bins
+            full = covered >= wanted and taken + 1 >= max_bins
             if full or (count < min_data_in_bin and taken > 1):
                 break
             taken += 1

@@ -14,7 +14,8 @@ from algorithms.gbdt.forced_splits import find_forced_bins
 from algorithms.gbdt.linear_leaves import LinearLeafFitter, call_once
 from algorithms.gbdt.params import read_feature_contri
 from algorithms.parity.grown_tree import rows_of_leaves
-from algorithms.parity.kernels.lightgbm_arrays import EPSILON, NODE, Rules
+from algorithms.parity.kernels.leafwise import NODE
+from algorithms.parity.kernels.lightgbm_arrays import EPSILON, Rules
 from algorithms.parity.kernels.lightgbm_gradient import (
     differentiate_by_lightgbm,
     differentiate_classes_by_lightgbm,

@@ -6,6 +6,7 @@ from algorithms.gbdt.kernels.booster_arrays import NO_FORCED
 from algorithms.gbdt.linear_leaves import GrownLeaves
 from algorithms.parity.grown_tree import make_tree
 from algorithms.parity.kernels import lightgbm_arrays as layout
+from algorithms.parity.kernels.leafwise import LEAF, NODE
 from algorithms.parity.kernels.lightgbm_grow import grow_by_lightgbm_rules
 from algorithms.runtime.interrupt_flag import check_interrupt, interrupt_flag
 
@@ -45,12 +46,12 @@ class Grower:
         self.work = layout.Work(
             rows=np.empty(n_rows, np.uint32),
             spare=np.empty(n_rows, np.uint32),
-            leaves=np.zeros(leaves, layout.LEAF),
+            leaves=np.zeros(leaves, LEAF),
             splits=np.zeros(leaves + 1, layout.SPLIT),
             members=np.zeros((leaves + 1, most), np.uint8),
             usable=np.zeros((leaves, n_features), np.uint8),
             histogram=np.empty((leaves, counts.sum(), 2)),
-            nodes=np.zeros(2 * leaves - 1, layout.NODE),
+            nodes=np.zeros(2 * leaves - 1, NODE),
             goes_left=np.zeros((2 * leaves - 1, most), np.uint8),
             scores=np.empty(most),
             order=np.empty(2 * most, np.int64),
@@ -96,7 +97,7 @@ class Grower:
         threshold, to_left, sets = np.zeros(len(nodes)), np.zeros(len(nodes), bool), {}
         for i in np.flatnonzero(inner).tolist():
             node, bins = nodes[i], self.bins[nodes["feature"][i]]
-            if node["is_set"]:
+            if node["is_categorical"]:
                 codes = bins.codes[goes_left[i, 1 : bins.count] == 1]
                 sets[i] = (np.sort(codes).tolist(), True)
                 continue

@@ -34,7 +34,7 @@ class LightGBMRanking:
         table = np.empty(N_ENTRIES)
         write_logistic_table(objective.constant, table)
         self.rows = label, gain, weight, bounds, max_dcg, discount
-        settings = objective.level, objective.constant, objective.normalised, table
+        settings = objective.level, objective.constant, objective.normalized, table
         self.settings = (*settings, local_order(bounds), np.empty(len(discount), np.int32))
 
     def write(self, score, g, h):

@@ -1,7 +1,7 @@
 """Cuts of XGBoost's histograms, bitwise equal to those of its quantile sketches (3.2).
 
 With ``hist``, a column's values are put into a queue in row order. A full queue is sorted,
-summarised, and merged into summaries of one, two, four … queues, each pruned to a limit. With
+summarized, and merged into summaries of one, two, four … queues, each pruned to a limit. With
 ``approx``, values of evenly spaced ranks are picked from the sorted values. Cuts are values of the
 last summary, not midpoints.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from algorithms.parity.kernels import xgboost_sketch as kernels
 from algorithms.parity.kernels.xgboost_arrays import Cuts
 from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
-from algorithms.parity.kernels.xgboost_sorted_sketch import prune_between, summarise_sorted
+from algorithms.parity.kernels.xgboost_sorted_sketch import prune_between, summarize_sorted
 
 PER_BIN = 8  # entries of a summary per bin
 MARGIN = np.float64(np.float32(1e-5))
@@ -62,7 +62,7 @@ def find_weighted_cuts(columns, weight, max_bin):
         n_bins = min(end - start, max_bin)
         out = np.empty((max_bin + 1, kernels.ENTRY), np.float32)
         values, rows = columns.values[start:end], columns.rows[start:end]
-        summary = out[: summarise_sorted(values, rows, weight, max_bin, out) if n_bins else 0]
+        summary = out[: summarize_sorted(values, rows, weight, max_bin, out) if n_bins else 0]
         limit = limit_of(end - start, 2.0 / max_bin)
         for most in (limit, n_bins + 1):
             if len(summary) > most:
@@ -125,7 +125,7 @@ def queue_summary(queue, weights):
     order = np.arange(len(queue), dtype=np.int32)
     sort_columns(np.array([0, len(queue)]), queue, order, np.empty((PENDING, 3), np.int64))
     out = np.empty((len(queue), kernels.ENTRY), np.float32)
-    return out[: kernels.summarise(queue, order, weights, out)]
+    return out[: kernels.summarize(queue, order, weights, out)]
 
 
 def merge_into(levels, summary, limit):

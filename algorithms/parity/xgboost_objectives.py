@@ -2,7 +2,7 @@
 
 If no base score is given, it is estimated as in XGBoost 3.2:
 
-    losses of a generalised linear model   the weighted mean of y, in float64, then its link
+    losses of a generalized linear model   the weighted mean of y, in float64, then its link
     pseudo-Huber, or a scale_pos_weight    one Newton step from F = 0: −Σg / max(Σh, 10⁻⁶)
     absolute error, quantiles              the (weighted) median, or quantile
     softmax                                log (share of the class + 10⁻⁶), minus their mean
@@ -15,7 +15,7 @@ import numpy as np
 from algorithms.newton.params import read_base
 from algorithms.newton.quantiles import quantile
 from algorithms.parity.kernels import xgboost_gradient as kernels
-from algorithms.parity.kernels.xgboost_arrays import LEAST_GAIN
+from algorithms.parity.kernels.xgboost_arrays import MIN_GAIN
 
 ONE = np.float32(1.0)
 
@@ -132,7 +132,7 @@ class Objective:
         if self.renews:
             quantiles = [self.quantile_of(self.y, slice(None), k) for k in range(self.n_scores)]
             return np.array(list(map(self.round_like_library, quantiles)), np.float32)
-        is_scaled = abs(self.settings.scale_pos_weight - ONE) > LEAST_GAIN
+        is_scaled = abs(self.settings.scale_pos_weight - ONE) > MIN_GAIN
         if self.loss.linear and not (self.loss.scaled and is_scaled):
             return self.to_score(np.array([self.mean()], np.float32))
         return self.newton_step()
@@ -142,7 +142,7 @@ class Objective:
         if self.loss.link == kernels.LOGIT:
             if not ((mean >= 0.0) & (mean <= 1.0)).all():
                 raise ValueError("base_score of a logistic objective must be between 0 and 1")
-            mean = np.clip(mean, LEAST_GAIN, ONE - LEAST_GAIN)
+            mean = np.clip(mean, MIN_GAIN, ONE - MIN_GAIN)
         return apply_function(self.loss.link, mean)
 
     def mean(self):
@@ -168,15 +168,15 @@ class Objective:
         """Return one Newton step from the score 0, after the inverse link and the link."""
         g, h = np.empty((2, 1, len(self.y)), np.float32)
         self.differentiate(np.zeros((1, len(self.y)), np.float32), g, h)
-        step = -add_up(g[0]) / max(add_up(h[0]), np.float64(LEAST_GAIN))
+        step = -add_up(g[0]) / max(add_up(h[0]), np.float64(MIN_GAIN))
         return self.to_score(apply_function(self.loss.inverse, np.array([step], np.float32)))
 
     def log_shares(self):
-        """Return the centred logarithms of the shares of the classes."""
+        """Return the centered logarithms of the shares of the classes."""
         counts = np.zeros(self.n_scores, np.float32)
         np.add.at(counts, self.y.astype(np.int64), self.weight)
         shares = (counts * (1.0 / add_up(self.weight))).astype(np.float32)
-        logs = apply_function(kernels.LOG, shares + LEAST_GAIN)
+        logs = apply_function(kernels.LOG, shares + MIN_GAIN)
         return logs - np.add.accumulate(logs / np.float32(self.n_scores))[-1]
 
 

@@ -7,7 +7,7 @@ from algorithms.prediction.kernels.leaf_masks import (
     FIRST_CODE,
     FOUR,
     LOOKUP,
-    MOST_LEAVES,
+    MAX_LEAVES,
     NUMERIC_SPLIT,
     add_masked_trees,
     fill_tables,
@@ -19,7 +19,7 @@ from algorithms.prediction.numeric_nodes import levels_of
 
 WORD = 64  # codes
 VALUES = 1 << 15  # values of rows that are transposed together: half a second-level cache
-MOST_ENTRIES = 1 << 21  # of all lookup tables
+MAX_ENTRIES = 1 << 21  # of all lookup tables
 ENTRIES_A_WALK = 16  # entries filled in the time of one row's traversal of a tree
 
 
@@ -58,8 +58,8 @@ class LeafMasks:
         to_left = steps["kind"][numeric_splits] & MISSING_LEFT > 0
         n_leaves = np.bincount(tree[is_leaf], minlength=n_trees)
         self.fits = (
-            n_leaves.max(initial=0) <= MOST_LEAVES
-            and self._n_entries.sum() <= MOST_ENTRIES
+            n_leaves.max(initial=0) <= MAX_LEAVES
+            and self._n_entries.sum() <= MAX_ENTRIES
             and not (steps["kind"][numeric_splits] & ZERO_MISSING).any()
             and not np.isnan(
                 steps["threshold"][numeric_splits][to_left]
@@ -176,7 +176,7 @@ def leaf_masks_of_nodes(steps, roots, is_leaf):
 
     Parameters
     ----------
-    steps, roots, is_leaf : as in `levels_of`; a tree has at most MOST_LEAVES leaves
+    steps, roots, is_leaf : as in `levels_of`; a tree has at most MAX_LEAVES leaves
 
     Returns
     -------

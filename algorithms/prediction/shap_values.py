@@ -16,7 +16,7 @@ from algorithms.prediction.kernels.tree_shap import EDGE, Forest, Points, Scratc
 from algorithms.prediction.packing import pack, reading_of, summed_values
 from algorithms.runtime.threads import Workers, threads_of
 
-MOST_ROWS, FEWEST_ROWS = 64, 32  # rows of a block; tables are computed once a block
+MAX_ROWS, MIN_ROWS = 64, 32  # rows of a block; tables are computed once a block
 CACHED = 1 << 18  # values per scratch table that fit the cache
 MAX_ROOM = 1 << 26  # values per scratch table
 
@@ -189,7 +189,7 @@ def rows_a_block(n_values, n_pairs):
     n_pairs : int
         Interaction values of one row; 0 for contributions.
     """
-    fitting = min(MOST_ROWS, max(FEWEST_ROWS, CACHED // n_values))
+    fitting = min(MAX_ROWS, max(MIN_ROWS, CACHED // n_values))
     return max(1, min(fitting, MAX_ROOM // (2 * n_values), MAX_ROOM // max(8 * n_pairs, 1)))
 
 

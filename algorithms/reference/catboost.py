@@ -1,4 +1,4 @@
-"""CatBoost adapter: plain boosting on a Pool that is quantised in ``prepare``.
+"""CatBoost adapter: plain boosting on a Pool that is quantized in ``prepare``.
 
 Params have CatBoost's own names and aliases (``n_estimators``, ``depth``, ``l2_leaf_reg``, …). A
 missing category is a category of its own, as CatBoost's documentation recommends.
@@ -12,7 +12,7 @@ from algorithms.declarations import capacities, search_spaces
 from algorithms.estimator.validation_rows import Parts, split_rows, stops_early
 from harness import ALL_TASKS, Accepts, Algorithm, Task, hookimpl, spread
 
-QUANTISING = ("border_count", "feature_border_type", "nan_mode")
+QUANTIZING = ("border_count", "feature_border_type", "nan_mode")
 
 
 class CatBoostAdapter:
@@ -31,17 +31,17 @@ class CatBoostAdapter:
         self.share = self.params.pop("validation_fraction", 0.0)
 
     def prepare(self, X, y, weight, group=None):
-        """Build and quantise the Pool; with early stopping also a validation Pool."""
+        """Build and quantize the Pool; with early stopping also a validation Pool."""
         if self.share:
-            labelled = self.spec.task.is_classification
-            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
+            labeled = self.spec.task.is_classification
+            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labeled)
             return Parts(*(self._pool(*part) for part in parts))
         ids = None
         if self.spec.task is Task.RANKING:
             group = np.array([len(y)] if group is None else group)
             ids = np.repeat(np.arange(len(group)), group)
         pool = self._pool(X, y, weight, ids)
-        chosen = {name: self.params[name] for name in QUANTISING if name in self.params}
+        chosen = {name: self.params[name] for name in QUANTIZING if name in self.params}
         pool.quantize(random_seed=self.spec.seed, **chosen)
         return pool
 

@@ -57,8 +57,8 @@ class LightGBMAdapter:
         if self.spec.task is Task.RANKING:
             return self._binned(X, y, weight, group=[len(y)] if group is None else group)
         if self.patience:
-            labelled = self.spec.task.is_classification
-            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
+            labeled = self.spec.task.is_classification
+            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labeled)
             train = self._binned(*parts.train)
             return Parts(train, self._binned(*parts.valid, train))
         return self._binned(X, y, weight)
@@ -140,13 +140,13 @@ CAPACITY = {
 
 @hookimpl
 def register_algorithms(register):
-    """Register plain LightGBM, one-side sampling, quantised gradients, and lambdarank."""
+    """Register plain LightGBM, one-side sampling, quantized gradients, and lambdarank."""
     boosting = "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html"
-    quantised = "https://arxiv.org/abs/2207.09682"
+    quantized = "https://arxiv.org/abs/2207.09682"
     for name, params, paper, summary in (
         ("gbdt", {}, boosting, "LightGBM, leaf by leaf on histograms"),
         ("goss", {"data_sample_strategy": "goss"}, boosting, "LightGBM with one-side sampling"),
-        ("quantised", {"use_quantized_grad": True}, quantised, "LightGBM on quantised gradients"),
+        ("quantised", {"use_quantized_grad": True}, quantized, "LightGBM on quantized gradients"),
     ):
         register(
             Algorithm(

@@ -20,7 +20,7 @@ def trees_of(model, *, missing=None):
         a CatBoost model with symmetric trees. After early stopping, the rounds used for prediction
         are returned.
     missing : float, optional
-        Value that stands for a missing one, besides NaN. An XGBoost estimator stores it; for a
+        Value that means missing, besides NaN. An XGBoost estimator stores it; for a
         Booster pass the ``missing`` of the ``DMatrix`` that it was trained on.
 
     Returns

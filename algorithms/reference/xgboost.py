@@ -45,8 +45,8 @@ class XGBoostAdapter:
         if self.spec.task is Task.RANKING:
             return self._matrix(X, y, weight, group=[len(y)] if group is None else group)
         if self.patience:
-            labelled = self.spec.task.is_classification
-            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
+            labeled = self.spec.task.is_classification
+            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labeled)
             train = self._matrix(*parts.train)
             return Parts(train, self._matrix(*parts.valid, train))
         return self._matrix(X, y, weight)
@@ -135,7 +135,7 @@ def register_algorithms(register):
     """Register XGBoost's three tree methods, and ranking."""
     for method, capacity, summary in (
         ("exact", UNBINNED, "XGBoost on every distinct value"),
-        ("approx", BINNED, "XGBoost on quantiles sketched anew for each tree"),
+        ("approx", BINNED, "XGBoost on quantiles sketched again for each tree"),
         ("hist", BINNED, "XGBoost on histograms of quantiles sketched once"),
     ):
         register(

@@ -16,7 +16,7 @@ LOW_BITS = 27
 LOW = (1 << LOW_BITS) - 1
 FRACTION = (1 << 52) - 1
 SINGLE_FRACTION = (1 << 23) - 1
-SMALLEST_EXPONENT = -149  # 2⁻¹⁴⁹ is the smallest positive float32
+MIN_EXPONENT = -149  # 2⁻¹⁴⁹ is the smallest positive float32
 ABSOLUTE = np.int32(0x7FFFFFFF)
 
 

@@ -1,9 +1,9 @@
 """Compile inner kernels to LLVM IR only, which halves the work of LLVM.
 
-By default, numba optimises every function with everything that it calls inlined and compiles it to
+By default, numba optimizes every function with everything that it calls inlined and compiles it to
 machine code, and does so again in each of its callers. For a function that only kernels call, the
 machine code of all but the outermost caller is discarded. So an inner kernel is only typed, lowered
-to LLVM IR and linked into its callers, where it is optimised once, in context.
+to LLVM IR and linked into its callers, where it is optimized once, in context.
 
 The classes use numba's extension points: a compiler pipeline with one pass replaced, a code library
 that stops before machine code, and a dispatcher that compiles for the types of a call. numba
@@ -33,10 +33,10 @@ class LinkedLibrary(CPUCodeLibrary):
                 passes.run(function, builder)
 
     def _optimize_final_module(self):
-        """Do nothing: the library that this one is linked into is optimised."""
+        """Do nothing: the library that this one is linked into is optimized."""
 
     def _finalize_final_module(self):
-        """Finalise without generating machine code."""
+        """Finalize without generating machine code."""
         self._finalize_dynamic_globals()
         self._finalized = True
 

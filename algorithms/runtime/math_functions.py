@@ -1,6 +1,6 @@
 """Reproducible exponential and logarithm, and hash-based random numbers.
 
-The C math library gives different last bits on different processors, and cannot be vectorised here.
+The C math library gives different last bits on different processors, and cannot be vectorized here.
 This exponential uses only additions and multiplications, so it is bitwise the same everywhere; its
 maximum relative error is below 4e-16. Random numbers are hashes of a seed and an index.
 """

@@ -1,4 +1,4 @@
-"""Teams of threads that run one kernel together and synchronise at barriers inside it.
+"""Teams of threads that run one kernel together and synchronize at barriers inside it.
 
 Each thread of a team calls the same kernel with its own rank; barriers separate the steps of the
 work. A barrier takes well under a microsecond, starting threads about fifty; growing a tree has
@@ -17,9 +17,9 @@ from algorithms.runtime.intrinsics import add_atomic, load_atomic, pause, yield_
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 
 # Indices into arrays of counters, each in its own cache line, and the lengths of these arrays: the
-# counters of a team, the signals between two threads, and the jobs of a thread.
+# counters of a team, the tasks of a helper, and the jobs of a thread.
 ARRIVED, ROUND, GONE, COUNTERS = 0, 8, 16, 24
-HANDED, ANSWERED, SIGNS = 0, 8, 16
+SUBMITTED, FINISHED, TASK_COUNTERS = 0, 8, 16
 CALLED, TAKEN, DONE, AWAY, CALLS = 0, 8, 16, 24, 32
 SPINS = 100  # about three microseconds
 
@@ -104,19 +104,18 @@ def wait_until_done(calls):
 
 
 @inner_kernel
-def wait_for_job(call, signs, place, until, looks):
-    """Wait for the next job of a thread; return False if a signal or the spin limit comes first.
+def wait_for_job(call, counters, index, target, max_spins):
+    """Wait for the next job of a thread; return False if a task or the spin limit comes first.
 
     Calling this again acknowledges that the previous job is finished.
 
     The caller of `post_job` must know whether the thread waits for a job. Before the thread leaves
-    because of the spin limit, it sets AWAY. If it leaves because of a signal, another task is
-    waiting for it, and it calls this again after that task.
+    because of the spin limit, it sets AWAY. If it leaves for a task, it calls this again after it.
 
     Parameters
     ----------
     call : int64 (CALLS,), counters of the thread; no other thread reads TAKEN
-    signs, place, until, looks : as in `spin_until`
+    counters, index, target, max_spins : as in `spin_until`
     """
     spins = 0
     add_atomic(call, DONE, call[TAKEN] - call[DONE])
@@ -125,9 +124,9 @@ def wait_for_job(call, signs, place, until, looks):
         if load_atomic(call, CALLED) > call[TAKEN]:
             call[TAKEN] += 1
             return True
-        if load_atomic(signs, place) >= until:
+        if load_atomic(counters, index) >= target:
             return False
-        if spins >= looks:
+        if spins >= max_spins:
             add_atomic(call, AWAY, 1)  # then check CALLED again: `post_job` reads AWAY last
             if load_atomic(call, CALLED) == call[TAKEN]:
                 return False
@@ -138,17 +137,17 @@ def wait_for_job(call, signs, place, until, looks):
 
 
 @kernel
-def spin_until(signs, place, until, looks):
+def spin_until(counters, index, target, max_spins):
     """Wait until a counter reaches a number, for a limited number of spins.
 
     Parameters
     ----------
-    signs : int64 (SIGNS,), counters of the tasks that were handed over and answered
-    place : index into ``signs``
-    until : number that the counter must reach
-    looks : maximum number of spins
+    counters : int64 (TASK_COUNTERS,), numbers of submitted and of finished tasks
+    index : SUBMITTED or FINISHED
+    target : number that the counter must reach
+    max_spins : maximum number of spins
     """
-    for spins in range(looks):
-        if load_atomic(signs, place) >= until:
+    for spins in range(max_spins):
+        if load_atomic(counters, index) >= target:
             return
         wait(spins)

@@ -24,11 +24,11 @@ from algorithms.runtime.interrupt_flag import (
     watch_interrupts,
 )
 from algorithms.runtime.thread_team import (
-    ANSWERED,
     COUNTERS,
+    FINISHED,
     GONE,
-    HANDED,
-    SIGNS,
+    SUBMITTED,
+    TASK_COUNTERS,
     ThreadTeam,
     spin_until,
 )
@@ -85,57 +85,59 @@ class Helper:
     They spin on counters; tasks and results are passed through queues.
 
     Spinning in Python needs the GIL, and a thread that waits for the GIL may sleep as long. If the
-    same kernel is called many times, a helper can wait inside that kernel instead (`stand_by`).
+    same kernel is called many times, a helper can wait inside that kernel instead
+    (`set_wait_function`).
     """
 
-    def __init__(self, looks: int) -> None:
-        self._looks = looks
-        self._signs = np.zeros(SIGNS, np.int64)
+    def __init__(self, max_spins: int) -> None:
+        self._max_spins = max_spins
+        self._counters = np.zeros(TASK_COUNTERS, np.int64)
         self._tasks: SimpleQueue = SimpleQueue()
-        self._answers: SimpleQueue = SimpleQueue()
-        self._watch: list[Callable] = [spin_until]  # a list: the thread must not refer to self
-        given = looks, self._signs, self._tasks, self._answers, self._watch, interrupt_flag()
-        self._thread = Thread(target=serve, args=given, daemon=True)
+        self._results: SimpleQueue = SimpleQueue()
+        self._wait: list[Callable] = [spin_until]  # a list: the thread must not refer to self
+        queues = self._tasks, self._results
+        given = max_spins, self._counters, *queues, self._wait, interrupt_flag()
+        self._thread = Thread(target=run_tasks, args=given, daemon=True)
         self._finish = weakref.finalize(self, self._tasks.put, None)  # also if collected
         self._thread.start()
 
-    def hand(self, task: Callable, *given: object) -> None:
+    def submit(self, task: Callable, *given: object) -> None:
         """Start ``task(*given)``; `wait` must follow."""
         self._tasks.put((task, given))
-        self._signs[HANDED] += 1
+        self._counters[SUBMITTED] += 1
 
     def wait(self) -> BaseException | None:
         """Wait for the end of the task; return its exception or None."""
-        spin_until(self._signs, ANSWERED, self._signs[HANDED], self._looks)
-        return self._answers.get()
+        spin_until(self._counters, FINISHED, self._counters[SUBMITTED], self._max_spins)
+        return self._results.get()
 
-    def stand_by(self, watch: Callable) -> None:
-        """Use ``watch(signs, place, until, looks=…)`` instead of `spin_until` to wait for tasks."""
-        self.hand(self._watch.__setitem__, 0, watch)
+    def set_wait_function(self, function: Callable) -> None:
+        """Wait for tasks by ``function(counters, index, target, max_spins=…)``."""
+        self.submit(self._wait.__setitem__, 0, function)
         self.wait()
 
     def finish(self) -> None:
         """End the thread after its current task."""
         self._finish()
-        self._signs[HANDED] += 1
+        self._counters[SUBMITTED] += 1
 
     def join(self) -> None:
         """Wait until the thread has ended."""
         self._thread.join()
 
 
-def serve(
-    looks: int,
-    signs: np.ndarray,
+def run_tasks(
+    max_spins: int,
+    counters: np.ndarray,
     tasks: SimpleQueue,
-    answers: SimpleQueue,
-    watch: list[Callable],
+    results: SimpleQueue,
+    wait: list[Callable],
     flag: np.ndarray,
 ) -> None:
     """Run tasks from the queue until None; ``flag`` is the interrupt flag of the calling thread."""
     inherit_flag(flag)
     while True:
-        watch[0](signs, HANDED, signs[ANSWERED] + 1, looks=looks)
+        wait[0](counters, SUBMITTED, counters[FINISHED] + 1, max_spins=max_spins)
         job = tasks.get()
         if job is None:
             return
@@ -145,9 +147,9 @@ def serve(
         except BaseException as raised:  # noqa: BLE001 - raised again where it is waited for
             error = raised
         del job  # free its arguments before the next task comes
-        answers.put(error)
+        results.put(error)
         del error
-        signs[ANSWERED] += 1
+        counters[FINISHED] += 1
 
 
 class Workers:
@@ -160,7 +162,7 @@ class Workers:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._helpers: list[Helper] = []
-        self._watches: list[Callable] = []
+        self._wait_functions: list[Callable] = []
         self._interrupts = ExitStack()
 
     def __enter__(self):
@@ -174,7 +176,7 @@ class Workers:
             for helper in self._helpers:
                 helper.join()
             self._helpers.clear()
-            self._watches = []
+            self._wait_functions = []
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if Ctrl-C was pressed; for loops inside tasks."""
@@ -224,13 +226,13 @@ class Workers:
         self.check()
         return task(item)
 
-    def stand_by(self, watches: list[Callable]) -> list[Helper]:
+    def set_wait_functions(self, functions: list[Callable]) -> list[Helper]:
         """Let one helper wait for tasks with each of some functions; return these helpers."""
-        helpers = self._first(len(watches))
-        if self._watches is not watches:
-            for helper, watch in zip(helpers, watches, strict=True):
-                helper.stand_by(watch)
-            self._watches = watches
+        helpers = self._first(len(functions))
+        if self._wait_functions is not functions:
+            for helper, function in zip(helpers, functions, strict=True):
+                helper.set_wait_function(function)
+            self._wait_functions = functions
         return helpers
 
     def _first(self, count: int) -> list[Helper]:
@@ -245,7 +247,7 @@ class Workers:
         busy = []
         try:
             for helper, call in zip(self._first(len(others)), others, strict=True):
-                helper.hand(task, *call)
+                helper.submit(task, *call)
                 busy.append(helper)
             task(*own)
         except BaseException:

@@ -4,19 +4,19 @@ import numpy as np
 
 from algorithms.runtime.jit import kernel
 
-GAPS, INFINITE = 1, 2
+HAS_NAN, INFINITE = 1, 2
 
 
 @kernel
-def find_odd(values):
-    """Return flags: some of the values, float (n,), are NaN (GAPS), some are INFINITE."""
-    gaps = np.int64(0)
+def find_nonfinite(values):
+    """Return flags: some of the values, float (n,), are NaN (HAS_NAN), some are INFINITE."""
+    has_nan = np.int64(0)
     infinite = np.int64(0)
     for i in range(np.uint64(len(values))):
         value = values[i]
-        gaps |= np.int64(value != value)  # noqa: PLR0124 - NaN alone is not itself
+        has_nan |= np.int64(value != value)  # noqa: PLR0124 - NaN alone is not itself
         infinite |= np.int64(abs(value) == np.inf)
-    return gaps * GAPS + infinite * INFINITE
+    return has_nan * HAS_NAN + infinite * INFINITE
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Numba intrinsics for eight or sixteen numbers at a time: sums and scores of vector leaves.
 
-Numba vectorises loops over many numbers, not the few lanes of a histogram entry. Each intrinsic
+Numba vectorizes loops over many numbers, not the few lanes of a histogram entry. Each intrinsic
 compiles to the processor's vector instructions. The order of all operations, and so the result,
 does not depend on the processor.
 """

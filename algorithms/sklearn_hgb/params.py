@@ -167,7 +167,7 @@ def to_histogram_params(params, n_scores, is_categorical, constraints):
     """Return the parameters of `HistogramBoosting` for those of an estimator.
 
     With K > 2 classes, h is K / (K − 1) times as large as in scikit-learn. The learning rate and
-    the L2 regularisation are scaled to correct for it.
+    the L2 regularization are scaled to correct for it.
     """
     scale = n_scores / (n_scores - 1) if n_scores > 2 and isinstance(params.loss, str) else 1.0
     is_monotone = constraints.monotone.any()

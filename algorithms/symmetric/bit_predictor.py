@@ -7,7 +7,7 @@ from algorithms.gbdt.kernels.binning import ROWS_AT_ONCE, bin_rows
 from algorithms.runtime.threads import Workers
 from algorithms.symmetric.kernels.bit_prediction import BLOCK, add_trees
 
-MOST_BORDERS = 255  # of a column, so that bins are bytes
+MAX_BORDERS = 255  # of a column, so that bins are bytes
 FEW_WALKS = 1 << 14  # rows × trees below which binning does not pay
 ROWS = 1 << 13  # rows that are binned together
 MANY_WALKS = 1 << 20  # rows × trees from which several threads are faster
@@ -38,7 +38,7 @@ class BitPredictor:
         for j in range(len(self.used)):
             own = self.features == j
             distinct = np.unique(borders[own])
-            if len(distinct) > MOST_BORDERS or nan_right[own].any() != nan_right[own].all():
+            if len(distinct) > MAX_BORDERS or nan_right[own].any() != nan_right[own].all():
                 raise ValueError("the borders of a column do not fit into bytes")
             self.bins[own] = np.searchsorted(distinct, borders[own])
             self.missing[j] = len(distinct) if nan_right[own].all() else -1

@@ -12,7 +12,7 @@ from algorithms.symmetric.target_statistics import count_levels, ordered_bins, s
 
 PERMUTATIONS = 4  # three to choose splits, one to assign rows to leaves
 KEPT = 50  # number of combinations whose statistics are cached, as in CatBoost
-ASCENDING = np.empty(0, np.uint32)  # stands for the order of the rows
+ASCENDING = np.empty(0, np.uint32)  # means the order of the rows
 
 
 @dataclass(frozen=True)

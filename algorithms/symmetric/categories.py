@@ -18,7 +18,7 @@ from algorithms.symmetric.city_hash import city_hash
 
 UNSEEN = -1  # code of a level that is absent from training
 MISSING = "nan"
-MOST_ORDERED = 255  # maximum number of levels of a one-hot column
+MAX_ORDERED = 255  # maximum number of levels of a one-hot column
 HASH_BITS = 0xFFFFFFFF
 TEXT = ("string", "mixed", "mixed-integer", "bytes")  # kinds of object columns with categories
 
@@ -255,7 +255,7 @@ def most_frequent_first(codes, keys):
     It is exchanged with the level that had the code 0. Of equally frequent levels the one with the
     lowest hash is used, as in CatBoost.
     """
-    if not 1 < len(keys) <= MOST_ORDERED:
+    if not 1 < len(keys) <= MAX_ORDERED:
         return codes, keys
     counts = np.bincount(codes)
     tied = np.flatnonzero(counts == counts.max())

@@ -18,7 +18,7 @@ PRIORS = {
     COUNTER: (0.0,),
 }
 CTR_BORDERS = 15
-MOST_BORDERS = 255
+MAX_BORDERS = 255
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,9 @@ def read_prior(value, text, name):
 
 def read_count(value, text, name):
     """Return the number of borders of a text, int."""
-    if not value.isdigit() or not 1 <= int(value) <= MOST_BORDERS:
+    if not value.isdigit() or not 1 <= int(value) <= MAX_BORDERS:
         raise ValueError(
-            f"{name}={text!r}: {value!r} is not a number of borders from 1 to {MOST_BORDERS}"
+            f"{name}={text!r}: {value!r} is not a number of borders from 1 to {MAX_BORDERS}"
         )
     return int(value)
 

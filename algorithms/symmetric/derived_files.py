@@ -8,7 +8,7 @@ import numpy as np
 
 from algorithms.estimator.deferred_imports import pd
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import MOST_OUTPUTS
+from algorithms.model_io.limits import MAX_OUTPUTS
 from algorithms.symmetric.categories import (
     Categories,
     HashedCategories,
@@ -23,7 +23,7 @@ from algorithms.symmetric.target_statistics import (
     StoredStatistic,
 )
 
-MOST_ROWS = 2**53  # rows of a level: float64 holds all smaller integers
+MAX_ROWS = 2**53  # rows of a level: float64 holds all smaller integers
 INT32 = -(2**31), 2**31 - 1
 FORMULA = ("prior", "weight", "shift", "scale")
 
@@ -217,9 +217,9 @@ def read_table(saved, combiners):
     n_columns = {COUNTER: 1, MEAN: 2}.get(kind, counts.shape[-1])
     if counts.shape != (combiner.size, n_columns):
         raise ValueError(f"a table of {combiner.size} levels has the shape {counts.shape}")
-    if not ((counts >= 0) & (counts < MOST_ROWS)).all():
+    if not ((counts >= 0) & (counts < MAX_ROWS)).all():
         raise ValueError("a table of a statistic has a negative, missing or infinite number")
-    total = check_integer(saved["total"], 0, MOST_ROWS)
+    total = check_integer(saved["total"], 0, MAX_ROWS)
     counts = np.vstack([counts, np.zeros((1, n_columns), counts.dtype)])
     return combiner, CountTable(kind, counts, total)
 
@@ -235,7 +235,7 @@ def read_statistic(saved, number, projection, table):
     table : CountTable
     """
     n_targets = table.counts.shape[1] - (table.kind == BORDERS)
-    most = 0 if table.kind in (COUNTER, MEAN) else min(n_targets, MOST_OUTPUTS) - 1
+    most = 0 if table.kind in (COUNTER, MEAN) else min(n_targets, MAX_OUTPUTS) - 1
     target = check_integer(saved["target"], 0, most)
     formula = [float(saved[name]) for name in FORMULA]
     if not np.isfinite(np.array(formula, np.float32)).all() or formula[1] <= 0.0:

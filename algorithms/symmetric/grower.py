@@ -116,7 +116,7 @@ class RowGroups:
 
 
 class SymmetricGrower:
-    """Grower with quantised gradients and exact integer histograms.
+    """Grower with quantized gradients and exact integer histograms.
 
     The result does not depend on the number of threads.
 
@@ -240,7 +240,7 @@ class SymmetricGrower:
         return kept if len(kept) else self.features[[drawn.argmin()]]
 
     def _load(self, g, weight, seed):
-        """Quantise the derivatives and weights."""
+        """Quantize the derivatives and weights."""
         self.steps = np.empty((self.n_outputs, 2))
         for k in range(self.n_outputs):
             given = g[k].astype(np.float32), weight, seed_of(seed, PACKING, k)
@@ -250,7 +250,7 @@ class SymmetricGrower:
             self._use_common_step(g, weight, seed)
 
     def _use_common_step(self, g, weight, seed):
-        """Quantise all outputs with one step."""
+        """Quantize all outputs with one step."""
         flat = np.ascontiguousarray(g, np.float32).reshape(-1)
         weights = np.tile(weight, self.n_outputs) if len(weight) else weight
         records = self.records.reshape(-1)

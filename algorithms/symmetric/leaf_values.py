@@ -13,7 +13,7 @@ import numpy as np
 
 from algorithms.symmetric.kernels import leaf_sums as kinds
 from algorithms.symmetric.kernels.exponential import exponentiate
-from algorithms.symmetric.kernels.leaf_steps import LEAST_WEIGHT, estimate_leaves
+from algorithms.symmetric.kernels.leaf_steps import MIN_WEIGHT, estimate_leaves
 from algorithms.symmetric.kernels.leaf_sums import (
     DER1,
     DER2,
@@ -178,7 +178,7 @@ class LeafEstimator:
 
         self.workers.share(add, len(blocks))
         if objective.kind != kinds.SOFTMAX:
-            blocks[blocks[..., WEIGHT] <= LEAST_WEIGHT, :WEIGHT] = 0.0
+            blocks[blocks[..., WEIGHT] <= MIN_WEIGHT, :WEIGHT] = 0.0
         return np.add.reduce(blocks, axis=0)
 
     def _step(self, sums):

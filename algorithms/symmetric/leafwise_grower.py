@@ -24,15 +24,15 @@ from algorithms.symmetric.grower import (
 )
 from algorithms.symmetric.kernels.split_scores import (
     COSINE,
-    LEAST,
+    MIN_DENOMINATOR,
     NOISE_BITS,
     build_level,
     scan_features,
 )
 from algorithms.symmetric.tree import NonSymmetricTree
 
-LEAST_GAIN = 1e-9
-MOST_KEPT = 1 << 25  # numbers in the histograms of leaves that wait for their split
+MIN_GAIN = 1e-9
+MAX_KEPT = 1 << 25  # numbers in the histograms of leaves that wait for their split
 ONE_SCAN = 256  # rows whose sums take as long as the scan of a column
 
 
@@ -40,7 +40,7 @@ ONE_SCAN = 256  # rows whose sums take as long as the scan of a column
 class GrownNodes:
     """Splits of the nodes of a tree, parents first, and the leaf of each row."""
 
-    # int64 (n_nodes, 4): used feature, bin, left and right child; ~leaf stands for a leaf
+    # int64 (n_nodes, 4): used feature, bin, left and right child; ~leaf means a leaf
     nodes: np.ndarray
     leaf_of: np.ndarray  # uint16 (n_rows,)
 
@@ -97,7 +97,7 @@ class LeafwiseGrower(SymmetricGrower):
     @property
     def keeps_histograms(self):
         """Whether the histograms of leaves that wait for their split are kept for subtraction."""
-        return self.most_leaves * np.prod(self.plane_shape, dtype=float) <= MOST_KEPT
+        return self.most_leaves * np.prod(self.plane_shape, dtype=float) <= MAX_KEPT
 
     @property
     def most_leaves(self):
@@ -132,7 +132,7 @@ class LeafwiseGrower(SymmetricGrower):
 
     def _split_leaves(self, leaves):
         """Split leaves whose gain suffices; return (leaf, left child, right child) of each."""
-        return [(one, *self._split(one)) for one in leaves if one.gain >= LEAST_GAIN]
+        return [(one, *self._split(one)) for one in leaves if one.gain >= MIN_GAIN]
 
     def _grow_best_first(self, root):
         """Split the leaf with the largest gain until there are enough leaves."""
@@ -149,7 +149,7 @@ class LeafwiseGrower(SymmetricGrower):
 
     def _push(self, queue, leaf):
         """Put a leaf whose gain suffices into the queue; of equal gains the older one is first."""
-        if leaf.gain >= LEAST_GAIN:
+        if leaf.gain >= MIN_GAIN:
             heappush(queue, (-leaf.gain, self.searches, leaf.number, leaf))
 
     def _split(self, leaf):
@@ -296,5 +296,5 @@ def leaf_score(sums, l2, kind):
     average = np.where(w > 0.0, g * (1.0 / (w + l2)), 0.0)
     total = float((average * g).sum())
     if kind == COSINE:
-        return total / math.sqrt(LEAST + float((average * average * w).sum()))
+        return total / math.sqrt(MIN_DENOMINATOR + float((average * average * w).sum()))
     return total

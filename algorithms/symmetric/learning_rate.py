@@ -13,7 +13,7 @@ COEFFICIENTS = {  # loss, use_best_model → A, B, C
     ("MultiClass", False): (0.051, -2.889, -0.845),
     ("MultiClass", True): (0.02, -2.364, -0.382),
 }
-USUAL, MOST, DIGITS = 0.03, 0.5, 6
+DEFAULT_RATE, MAX_RATE, DIGITS = 0.03, 0.5, 6
 
 
 def find_learning_rate(params, loss, n_rows, *, uses_best):
@@ -31,7 +31,7 @@ def find_learning_rate(params, loss, n_rows, *, uses_best):
     others = params.l2_leaf_reg, params.leaf_estimation_method, params.leaf_estimation_iterations
     found = COEFFICIENTS.get((loss, uses_best))
     if found is None or any(one is not None for one in others):
-        return USUAL
+        return DEFAULT_RATE
     a, b, c = found
     scale = math.exp(c * (math.log(params.iterations) - math.log(1000)))
-    return round(min(MOST, math.exp(a * math.log(n_rows) + b) * scale), DIGITS)
+    return round(min(MAX_RATE, math.exp(a * math.log(n_rows) + b) * scale), DIGITS)

@@ -4,17 +4,10 @@ import numpy as np
 
 from algorithms.gbdt.model import class_codes
 from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.full_trees import leaf_order, node_weights
 from algorithms.symmetric.tree import NonSymmetricTree, SymmetricTree
 
 LIBRARY = "tree-harness"
-
-
-def leaf_order(depth):
-    """Return the leaf index, with the first split lowest, of each leaf from left to right."""
-    order = np.zeros(1 << depth, np.int64)
-    for level in range(depth):
-        order |= ((np.arange(1 << depth) >> (depth - 1 - level)) & 1) << level
-    return order
 
 
 def join_trees(trees, start, link, classes, n_features):
@@ -83,12 +76,7 @@ def write_tree(tree, first, fields):
     fields["right"][inner] = first + 2 * np.arange(n_leaves - 1) + 2
     order = leaf_order(depth)
     fields["value"][leaves] = tree.values[order]
-    cover = tree.weights[order]
-    fields["cover"][leaves] = cover
-    for row in range(depth - 1, -1, -1):
-        cover = cover[0::2] + cover[1::2]
-        start = first + (1 << row) - 1
-        fields["cover"][start : start + (1 << row)] = cover
+    fields["cover"][first : leaves.stop] = node_weights(tree.weights[order])
 
 
 def write_nodes(tree, first, fields):

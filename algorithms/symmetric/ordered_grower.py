@@ -18,7 +18,7 @@ from algorithms.symmetric.kernels.segment_scores import (
 )
 
 FEW_HISTOGRAMS = 640  # leaves × scores × segments below which histograms are kept, as in CatBoost
-MOST_KEPT = 1 << 27  # numbers in kept histograms
+MAX_KEPT = 1 << 27  # numbers in kept histograms
 
 
 class SegmentScan:
@@ -74,7 +74,7 @@ class SegmentHistograms:
     `start_tree` must be called before `grow`.
     """
 
-    most_kept = MOST_KEPT
+    most_kept = MAX_KEPT
     segment_scan = None
 
     def _make_histograms(self):

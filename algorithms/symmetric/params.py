@@ -14,22 +14,22 @@ from algorithms.symmetric.kernels.leaf_sums import QUANTILE, SOFTMAX
 from algorithms.symmetric.learning_rate import find_learning_rate
 from algorithms.symmetric.sampling import default_share
 
-MOST_BORDERS, MOST_DEPTH = 255, 16
-MOST_LEVELS = 255  # of a one-hot column
+MAX_BORDERS, MAX_DEPTH = 255, 16
+MAX_LEVELS = 255  # of a one-hot column
 COMPLEXITY, FEW_ITERATIONS = 4, 200  # default of max_ctr_complexity; with fewer iterations it is 1
-LEAST_L2 = 1e-20  # stands for 0, as in CatBoost
+MIN_L2 = 1e-20  # replaces 0, as in CatBoost
 GROW_POLICIES = ("SymmetricTree", "Depthwise", "Lossguide")
-MOST_LEAVES, LEAVES = 1 << 16, 31  # limit and default of max_leaves
-MOST_FLOAT32 = float(np.finfo(np.float32).max)
+MAX_LEAVES, LEAVES = 1 << 16, 31  # limit and default of max_leaves
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 DETECTORS = ("IncToDec", "Iter")
 WITHOUT_RANDOM_NUMBERS = {"bootstrap_type": "No", "random_strength": 0, "rsm": 1}
 CONSTRAINTS = {
     "iterations": [COUNT],
     "learning_rate": [Interval(Real, 0.0, None, closed="neither"), None],
-    "depth": [Interval(Integral, 1, MOST_DEPTH, closed="both")],
+    "depth": [Interval(Integral, 1, MAX_DEPTH, closed="both")],
     "l2_leaf_reg": [AT_LEAST_0, None],
     "random_strength": [AT_LEAST_0],
-    "border_count": [Interval(Integral, 1, MOST_BORDERS, closed="both")],
+    "border_count": [Interval(Integral, 1, MAX_BORDERS, closed="both")],
     "feature_border_type": [StrOptions(set(CHOOSERS))],
     "nan_mode": [StrOptions({"Min", "Max", "Forbidden"})],
     "bootstrap_type": [StrOptions({"MVS", "Bayesian", "Bernoulli", "No"}), None],
@@ -38,7 +38,7 @@ CONSTRAINTS = {
     "mvs_reg": [AT_LEAST_0, None],
     "rsm": [SHARE],
     "grow_policy": [StrOptions(set(GROW_POLICIES))],
-    "max_leaves": [Interval(Integral, 2, MOST_LEAVES, closed="both"), None],
+    "max_leaves": [Interval(Integral, 2, MAX_LEAVES, closed="both"), None],
     "min_data_in_leaf": [COUNT],
     "score_function": [StrOptions({"Cosine", "L2"})],
     "leaf_estimation_method": [StrOptions({"Newton", "Gradient", "Exact"}), None],
@@ -48,14 +48,14 @@ CONSTRAINTS = {
     "boosting_type": [StrOptions({"Plain", "Ordered"}), None],
     "has_time": ["boolean"],
     "approx_on_full_history": ["boolean"],
-    "fold_len_multiplier": [Interval(Real, 1.0, MOST_FLOAT32, closed="right")],
+    "fold_len_multiplier": [Interval(Real, 1.0, MAX_FLOAT32, closed="right")],
     "fold_permutation_block": [Interval(Integral, 0, None, closed="left")],
     "cat_features": ["array-like", str, Integral, None],
-    "one_hot_max_size": [Interval(Integral, 0, MOST_LEVELS, closed="both"), None],
-    "max_ctr_complexity": [Interval(Integral, 1, MOST_DEPTH - 1, closed="both"), None],
+    "one_hot_max_size": [Interval(Integral, 0, MAX_LEVELS, closed="both"), None],
+    "max_ctr_complexity": [Interval(Integral, 1, MAX_DEPTH - 1, closed="both"), None],
     "simple_ctr": [str, list, tuple, None],
     "combinations_ctr": [str, list, tuple, None],
-    "ctr_target_border_count": [Interval(Integral, 1, MOST_BORDERS, closed="both"), None],
+    "ctr_target_border_count": [Interval(Integral, 1, MAX_BORDERS, closed="both"), None],
     "model_size_reg": [AT_LEAST_0],
     "loss_function": [str, None],
     "eval_metric": [str, callable, None],
@@ -99,7 +99,7 @@ def resolve(params, objective, shape, *, uses_best):
         found.max_leaves = LEAVES
     found.learning_rate = find_learning_rate(params, objective.name, n_rows, uses_best=uses_best)
     l2 = objective.default_l2 if params.l2_leaf_reg is None else params.l2_leaf_reg
-    found.l2_leaf_reg = LEAST_L2 if l2 == 0 else l2
+    found.l2_leaf_reg = MIN_L2 if l2 == 0 else l2
     method = found.leaf_estimation_method = read_method(params, objective)
     if params.leaf_estimation_iterations is None:
         found.leaf_estimation_iterations = objective.default_iterations(

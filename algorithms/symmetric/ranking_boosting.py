@@ -8,7 +8,7 @@ import numpy as np
 
 from algorithms.symmetric.boosting import Booster
 from algorithms.symmetric.kernels.leaf_sums import DER1, WEIGHT
-from algorithms.symmetric.leaf_values import LEAST_WEIGHT, LeafEstimator
+from algorithms.symmetric.leaf_values import MIN_WEIGHT, LeafEstimator
 from algorithms.symmetric.query_pairs import query_weights
 from algorithms.symmetric.ranking_objectives import PAIRLOGIT, PairDerivatives
 
@@ -53,7 +53,7 @@ class PairLeafEstimator(LeafEstimator):
         self.derivatives.write(score[0], self.sums, self.seed, self.workers)
         sums = [np.bincount(grown.leaf_of, one, grown.n_leaves) for one in self.sums]
         found = np.array(sums).T
-        found[found[:, WEIGHT] <= LEAST_WEIGHT, :WEIGHT] = 0.0
+        found[found[:, WEIGHT] <= MIN_WEIGHT, :WEIGHT] = 0.0
         return found
 
 
@@ -63,7 +63,7 @@ class RankingBooster(Booster):
     Parameters
     ----------
     queries : TrainingQueries
-    others : those of `Booster`
+    params, table, grower, objective, y, weight, start, seed : as in `Booster`
     """
 
     def __init__(self, queries, params, table, grower, objective, y, weight, start, seed):

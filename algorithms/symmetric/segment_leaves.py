@@ -7,7 +7,7 @@ from algorithms.symmetric.kernels.exponential import exponentiate
 from algorithms.symmetric.kernels.segment_leaves import SegmentTargets, step_through_tail
 from algorithms.symmetric.leaf_values import LeafEstimator
 
-LEAST, MOST = 1e-300, 1e300  # range of eᶠ
+MIN_EXP, MAX_EXP = 1e-300, 1e300  # range of eᶠ
 
 
 class SegmentLeaves(LeafEstimator):
@@ -39,7 +39,7 @@ class SegmentLeaves(LeafEstimator):
         change = self._change(score, grown)
         if self.objective.is_exp:
             score *= self._scaled_factor(change, rate)
-            np.clip(score, LEAST, MOST, out=score)
+            np.clip(score, MIN_EXP, MAX_EXP, out=score)
         else:
             score += change * rate
 

@@ -18,8 +18,8 @@ from algorithms.symmetric.kernels.segment_scores import BODY, START, TAIL
 
 LEARNING_FOLDS = 3  # permutations, as in CatBoost; the first one is the order of the rows
 ORDER = 101  # salt of seeds, beside those of `Booster`
-FEW_ROWS, MOST_IN_FIRST_BODY, SHARE = 500, 100, 50
-MOST_IN_BLOCK, BLOCKS = 256, 1000  # rows of a block of a permutation, and number of blocks
+FEW_ROWS, MAX_IN_FIRST_BODY, SHARE = 500, 100, 50
+MAX_IN_BLOCK, BLOCKS = 256, 1000  # rows of a block of a permutation, and number of blocks
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def make_fold(order, multiplier):
 
 def find_segments(n_rows, multiplier):
     """Return the segments of a permutation, int64 (n_segments, 3); see `Fold`."""
-    body = min(MOST_IN_FIRST_BODY, n_rows // SHARE) if n_rows > FEW_ROWS else 1
+    body = min(MAX_IN_FIRST_BODY, n_rows // SHARE) if n_rows > FEW_ROWS else 1
     found, start = [], 0
     while not found or body < n_rows:
         tail = min(int(np.ceil(body * multiplier)), n_rows)
@@ -84,7 +84,7 @@ def find_block(block, n_rows):
     block : int, `fold_permutation_block`; 0 means n / 1000 + 1, at most 256
     n_rows : int
     """
-    return block or min(MOST_IN_BLOCK, n_rows // BLOCKS + 1)
+    return block or min(MAX_IN_BLOCK, n_rows // BLOCKS + 1)
 
 
 def draw_order(n_rows, block, seed):

@@ -67,7 +67,7 @@ class Statistic:
 
     @property
     def group(self):
-        """Kind and projection, whose first use is penalised by `model_size_reg`."""
+        """Kind and projection, whose first use is penalized by `model_size_reg`."""
         return self.options.kind, self.projection
 
     @property

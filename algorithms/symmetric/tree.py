@@ -14,7 +14,7 @@ class SymmetricTree:
 
     features: np.ndarray  # int64 (depth,)
     borders: np.ndarray  # float32 (depth,)
-    nan_right: np.ndarray  # bool (depth,): whether missing values answer yes
+    nan_right: np.ndarray  # bool (depth,): whether missing values go right
     values: np.ndarray  # float64 (n_leaves, n_scores)
     weights: np.ndarray  # float64 (n_leaves,), Σ of the sample weights
 

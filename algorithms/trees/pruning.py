@@ -9,7 +9,7 @@ ROUNDING = 1e-12  # relative difference up to which two sums of squares are equa
 
 
 def prune(tree, alpha):
-    """Return the smallest subtree that minimises R + alpha × leaves, with new node numbers."""
+    """Return the smallest subtree that minimizes R + alpha × leaves, with new node numbers."""
     status, _, _ = cut(tree, alpha)
     return cut_at_leaves(tree, status == LEAF)
 

@@ -140,7 +140,7 @@ def is_end(tree, node, depth):
 
 
 def places(tree, depth):
-    """Return the horizontal centre of each node: ends in a row, parents above their children."""
+    """Return the horizontal center of each node: ends in a row, parents above their children."""
     middle = {}
     n_ends = 0
     waiting = [0]

@@ -41,7 +41,7 @@ class PairTest:
 
 
 def wilcoxon_p(differences: ArrayLike) -> float:
-    """Return the two-sided p of the Wilcoxon signed-rank test that the centre is 0.
+    """Return the two-sided p of the Wilcoxon signed-rank test that the center is 0.
 
     Zeros take part in the ranking and are shared between the signs (Demsar 2006, section 3.1.3).
     Up to 50 numbers the p is exact, also with ties: it uses the distribution over all signs of
@@ -104,7 +104,7 @@ def friedman(losses: np.ndarray) -> Friedman:
 def nemenyi_distance(k: int, datasets: int) -> float:
     """Return the difference of mean ranks above which two of k algorithms differ at 95 %.
 
-    q·√(k(k + 1)/(6N)), q the studentised range quantile over √2 (Nemenyi 1963; Demsar 2006,
+    q·√(k(k + 1)/(6N)), q the studentized range quantile over √2 (Nemenyi 1963; Demsar 2006,
     section 3.2.2). It serves for the usual diagram; verdicts on pairs come from
     :func:`compare_differences` and do not depend on a third algorithm (Benavoli, Corani and
     Mangili 2016).

@@ -35,7 +35,7 @@ def event_curve(
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the positions of the Pareto front (both values minimised), by the first value."""
+    """Return the positions of the Pareto front (both values minimized), by the first value."""
     order = sorted(range(len(points)), key=lambda i: points[i])
     best, positions = math.inf, []
     for i in order:

@@ -31,12 +31,12 @@ def elo(losses: np.ndarray, seed: int = 0) -> list[Interval]:
     rng = np.random.default_rng(seed)
     drawn = rng.integers(len(losses), size=(SAMPLES, len(losses)))
     ratings = np.array([ratings_of(won[rows].sum(axis=0)) for rows in drawn])
-    centre = ratings_of(won.sum(axis=0))
+    center = ratings_of(won.sum(axis=0))
     low, high = np.percentile(ratings, [2.5, 97.5], axis=0)
     # The interval always holds the estimate, also if the bootstrap is skewed.
     return [
         Interval(float(min(a, x)), float(x), float(max(b, x)), n=len(losses))
-        for a, x, b in zip(low, centre, high, strict=True)
+        for a, x, b in zip(low, center, high, strict=True)
     ]
 
 

@@ -51,7 +51,7 @@ def gates_of(config: Mapping[str, Any]) -> list[Gate]:
 def decide_gates(gates: Iterable[Gate], view: RunView) -> list[Decision]:
     """Return the decisions of each gate on its pairs and datasets.
 
-    A gate that matches nothing in the run gives one undecided decision, so that a misspelt name
+    A gate that matches nothing in the run gives one undecided decision, so that a misspelled name
     never passes.
     """
     decide = {

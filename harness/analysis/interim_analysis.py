@@ -1,7 +1,7 @@
 """Interim analyses of a duel: after which launches it may stop early, and at which level.
 
-Stopping at the first launch whose interval looks favourable gives false alarms in one of five
-duels. Therefore the interval is analysed after 8, 12, 16 and 24 launches only, each time at 98 %:
+Stopping at the first launch whose interval looks favorable gives false alarms in one of five
+duels. Therefore the interval is analyzed after 8, 12, 16 and 24 launches only, each time at 98 %:
 Pocock's boundary, a constant level at every analysis (Pocock 1977, *Biometrika* 64). The intervals
 are *repeated confidence intervals* (Jennison & Turnbull 1989, *JRSS B* 51): the chance that any of
 the four misses the truth is 4.9 %, so the reported one covers it in 95 % of duels, whatever rule

@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Step:
-    """A change of level between two neighbouring points."""
+    """A change of level between two neighboring points."""
 
     index: int  # of the first point of the new level
     before: float

@@ -26,7 +26,7 @@ Z = NormalDist()
 
 
 def hodges_lehmann(values: ArrayLike, level: float = 0.95) -> Interval:
-    """Return the Hodges-Lehmann estimate of a centre with its signed-rank interval.
+    """Return the Hodges-Lehmann estimate of a center with its signed-rank interval.
 
     The estimate is the median of the n(n+1)/2 Walsh averages (xᵢ + xⱼ)/2, i ≤ j; the interval
     runs from the k-th smallest of them to the k-th largest, k as large as the signed-rank
@@ -45,11 +45,11 @@ def hodges_lehmann(values: ArrayLike, level: float = 0.95) -> Interval:
     x = finite(values)
     i, j = np.triu_indices(len(x))
     walsh = np.sort((x[i] + x[j]) / 2)
-    centre = float(np.median(walsh))
+    center = float(np.median(walsh))
     trimmed, achieved = signed_rank_trim(len(x), level)
     if trimmed < 0:
-        return unbounded(centre, len(x), level, smallest_signed_rank(level))
-    return Interval(float(walsh[trimmed]), centre, float(walsh[-1 - trimmed]), achieved, n=len(x))
+        return unbounded(center, len(x), level, smallest_signed_rank(level))
+    return Interval(float(walsh[trimmed]), center, float(walsh[-1 - trimmed]), achieved, n=len(x))
 
 
 def signed_rank_trim(n: int, level: float) -> tuple[int, float]:

@@ -2,7 +2,7 @@
 
 Rows may also be equal by chance if columns have few values; then even more rows differ from another
 one in a single column. Copies are reported if equal rows are more frequent than rows that differ
-from another one in a single column, and most distinct rows have no such neighbour.
+from another one in a single column, and most distinct rows have no such neighbor.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def looks_copied(groups: np.ndarray) -> bool:
         others = whole - values
         near |= _occurs_again(others)
         crowded |= _occurs_again(others[different])
-    neighbours = int((near & ~equal).sum())
+    neighbors = int((near & ~equal).sum())
     return (
         bool(equal.any())
-        and int(equal.sum()) >= OVER_NEAR * neighbours
+        and int(equal.sum()) >= OVER_NEAR * neighbors
         and float(crowded.mean()) <= CROWDED
     )
 

@@ -113,10 +113,10 @@ def time_noise(model: ModelScores) -> float:
     ]
     if len(times) < MIN_TIMES or model.is_tuned:
         return 0.0
-    centre = median(times)
-    if centre < MIN_SECONDS:
+    center = median(times)
+    if center < MIN_SECONDS:
         return 0.0
-    return median(abs(time - centre) for time in times) / centre
+    return median(abs(time - center) for time in times) / center
 
 
 def find_few_splits(run: RunScores) -> Iterator[Report]:

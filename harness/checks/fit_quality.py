@@ -31,7 +31,7 @@ def find_overfitting(run: RunScores) -> Iterator[Report]:
             yield Report(
                 Severity.WARNING,
                 f"{listed([*losses])} {verb}: the {scores.metric} is {_shown(losses)}, and "
-                f"{scores.best.name} has {scores.best.loss:.4g} on test rows; regularise more, or "
+                f"{scores.best.name} has {scores.best.loss:.4g} on test rows; regularize more, or "
                 "use fewer or smaller trees",
                 {"losses": losses, "best": scores.best.name},
                 scores.dataset,

@@ -1,4 +1,4 @@
-"""Find rows without a target, and classes that stand for a missing target."""
+"""Find rows without a target, and classes that mean a missing target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_CLASSES = 3  # of two classes, "none" is a real one
 
 
 def find(sample: TableSample) -> Iterator[Report]:
-    """Report rows that were left out, and classes that stand for a missing target."""
+    """Report rows that were left out, and classes that mean a missing target."""
     target = shown(sample.source.target)
     if gone := sample.source.without_target:
         yield Report(

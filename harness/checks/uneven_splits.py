@@ -39,12 +39,12 @@ def odd_splits(scores: DatasetScores) -> dict[str, float]:
         if len(model.losses) < MIN_SPLITS:
             continue
         models += 1
-        centre = median(model.losses.values())
-        spread = _TO_SIGMA * median(abs(loss - centre) for loss in model.losses.values())
+        center = median(model.losses.values())
+        spread = _TO_SIGMA * median(abs(loss - center) for loss in model.losses.values())
         for split, loss in model.losses.items():
-            distance = abs(loss - centre)
-            if centre > 0 and distance > DEVIATIONS * spread and distance > CHANGE * centre:
-                ratios.setdefault(split, []).append(loss / centre)
+            distance = abs(loss - center)
+            if center > 0 and distance > DEVIATIONS * spread and distance > CHANGE * center:
+                ratios.setdefault(split, []).append(loss / center)
     return {s: median(factors) for s, factors in ratios.items() if len(factors) >= SHARE * models}
 
 

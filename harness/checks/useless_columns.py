@@ -9,7 +9,7 @@ from harness.checks.run_scores import RunScores
 from harness.core.model import Severity
 from harness.data.safe_names import listed
 
-LARGEST_SHARE = 0.001  # of the loss: an upper end of the interval below it is no importance
+MAX_SHARE = 0.001  # of the loss: an upper end of the interval below it is no importance
 
 
 def find_useless_columns(run: RunScores) -> Iterator[Report]:
@@ -18,7 +18,7 @@ def find_useless_columns(run: RunScores) -> Iterator[Report]:
         found = diagnostic.found
         if diagnostic.name != "permutation" or not found or not found["loss"] > 0:
             continue
-        limit = LARGEST_SHARE * found["loss"]
+        limit = MAX_SHARE * found["loss"]
         pairs = zip(found["columns"], found["high"], strict=True)
         useless = [column for column, high in pairs if high <= limit]
         if not useless:

@@ -67,7 +67,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve a command; for a misspelt one the error suggests a similar name."""
+        """Resolve a command; for a misspelled one the error suggests a similar name."""
         from harness.core.errors import unknown
 
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:

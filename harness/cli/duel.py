@@ -67,7 +67,7 @@ def command(**given: Any) -> int:
     The ratio is B's time over A's: above 1, A is faster. A against itself shows the noise floor.
     Part of the rows is held out and predicted: a quarter from 100 000 rows on, a fifth below. The
     result shows the number of training rows.
-    With --precision or --claim the duel is analysed after 8, 12, 16 and 24 launches and may stop
+    With --precision or --claim the duel is analyzed after 8, 12, 16 and 24 launches and may stop
     early; its interval is adjusted for these interim analyses.
     """
     from harness.progress_display import new_progress

@@ -1,6 +1,6 @@
 """Experiment: a TOML file, read into frozen pydantic models that reject unknown keys.
 
-All mistakes of a file are reported together, each with its place and, for a misspelt key, the
+All mistakes of a file are reported together, each with its place and, for a misspelled key, the
 closest known key. The resolved experiment is stored with the run and hashed.
 """
 
@@ -305,7 +305,7 @@ def _parse(model: type[Model], data: Mapping[str, Any], place: str) -> Model:
 
 
 def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
-    """Return a message for one mistake; for a misspelt key, with the closest known key."""
+    """Return a message for one mistake; for a misspelled key, with the closest known key."""
     # pydantic adds the names of a union's members to the place; they are omitted here.
     parts = [str(p) for p in loc if p not in ("str", "Choice", "int", "float")]
     place = ".".join(parts) or "the file"

@@ -25,7 +25,7 @@ ADVICE = {
         "Check that `fit` uses X and y, and that the default params suit 100 rows."
     ),
     "the same seed gives the same bits": (
-        "Seed every random draw with `spec.seed`, and start anew in every `fit`."
+        "Seed every random draw with `spec.seed`, and start again in every `fit`."
     ),
     "the number of threads does not change the result": (
         "Make sums independent of the number of threads, or train with one thread."
@@ -59,7 +59,7 @@ ADVICE = {
     "constant columns predict one value, or are rejected with a reason": (
         "Train a constant model, or raise a ValueError with a reason."
     ),
-    "a constant target is learnt, or rejected with a reason": (
+    "a constant target is learned, or rejected with a reason": (
         "Predict the constant, or raise a ValueError with a reason."
     ),
     "a saved model predicts the same": "Keep all that `predict` needs when pickled.",

@@ -16,7 +16,7 @@ from harness.conformance import (
     sections,
 )
 from harness.conformance.findings import CHECKS, Check
-from harness.conformance.held import RegisteredObject
+from harness.conformance.registered_object import RegisteredObject
 from harness.conformance.subject import Subject
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import Task

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from harness.conformance.findings import contract_check, require
-from harness.conformance.held import RegisteredObject
+from harness.conformance.registered_object import RegisteredObject
 from harness.core.model import Table, Task
 from harness.data.splits import default_splits, split_rows
 

@@ -97,7 +97,7 @@ def constant_columns(subject: Subject) -> None:
     require(bool((output == output[0]).all()), "equal rows are predicted differently")
 
 
-@contract_check("a constant target is learnt, or rejected with a reason")
+@contract_check("a constant target is learned, or rejected with a reason")
 def constant_target(subject: Subject) -> None:
     """Train on one target value or one class, which every prediction must return."""
     if subject.task is Task.RANKING:

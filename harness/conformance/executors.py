@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.conformance.findings import BrokenError, contract_check, require
-from harness.conformance.held import RegisteredObject
+from harness.conformance.registered_object import RegisteredObject
 from harness.core.model import DatasetRef, Failure, Job, Outcome, Split, Status, Task, Trial
 
 SECONDS = 0.02  # duration of a fake trial

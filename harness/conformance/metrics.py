@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.conformance.findings import BrokenError, contract_check, require
-from harness.conformance.held import RegisteredObject
+from harness.conformance.registered_object import RegisteredObject
 from harness.core.model import Predicted, Task
 
 ROWS = 60

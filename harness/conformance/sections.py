@@ -9,7 +9,7 @@ from typing import Any
 from harness.analysis.run_view import RunView
 from harness.conformance import views
 from harness.conformance.findings import BrokenError, NotApplicableError, contract_check, require
-from harness.conformance.held import RegisteredObject
+from harness.conformance.registered_object import RegisteredObject
 from harness.reporting import writer
 
 VIEWS: dict[str, Callable[[], RunView]] = {

@@ -51,7 +51,7 @@ def fingerprint() -> JSON:
         "turbo": _turbo(),
         "smt": _word(CPUS / "smt/active"),
         "huge_pages": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
-        "virtualised": virtualised(),
+        "virtualized": virtualized(),
         "container": _container(),
         "load": [round(x, 2) for x in os.getloadavg()],
         "revision": revision(),
@@ -90,7 +90,7 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def virtualised() -> bool | None:
+def virtualized() -> bool | None:
     """Return whether this is a virtual machine (times are noisier there); None if unknown."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

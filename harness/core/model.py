@@ -78,7 +78,7 @@ class Accepts:
     weights
         Whether ``prepare`` uses sample weights.
     weighted_bins
-        Whether bin edges honour sample weights; False declares that they depend on the rows
+        Whether bin edges honor sample weights; False declares that they depend on the rows
         alone, so that a row of weight 2 may differ from two equal rows.
     """
 
@@ -160,7 +160,7 @@ class Adapter(Protocol):
         """Return the library's training data structure (``Dataset``, ``QuantileDMatrix``, …)."""
 
     def fit(self, native: Any) -> None:
-        """Train on what ``prepare`` returned; a repeated call trains anew from the start."""
+        """Train on what ``prepare`` returned; a repeated call trains again from the start."""
 
     def predict(self, X: Any) -> np.ndarray:
         """Return values (n,), or probabilities (n, n_classes) for classification, float64."""
@@ -287,6 +287,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
+@renamed(licence="license")
 @explain_fields
 @dataclass(frozen=True)
 class Dataset:
@@ -329,8 +330,8 @@ class Dataset:
         Names of the suites that contain the dataset.
     summary
         One line for `harness list datasets`.
-    licence
-        Licence of the rows.
+    license
+        License of the rows.
     options
         Keyword arguments of ``load``, JSON.
     file
@@ -354,7 +355,7 @@ class Dataset:
     source: str = "bundled"
     suites: tuple[str, ...] = ()
     summary: str = ""
-    licence: str = ""
+    license: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     file: Mapping[str, Any] | None = None
 

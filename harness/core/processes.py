@@ -189,7 +189,7 @@ def ending(returncode: int) -> tuple[str, str]:
     Parameters
     ----------
     returncode
-        As ``subprocess`` gives it: −n stands for signal n.
+        As ``subprocess`` gives it: −n means signal n.
     """
     if returncode >= 0:
         return f"exit code {returncode}", f"the worker ended with exit code {returncode}"

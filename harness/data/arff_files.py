@@ -18,7 +18,7 @@ import pandas as pd
 
 from harness.core.errors import DataError, unknown
 from harness.data.columns import MAX_COLUMNS, check_names
-from harness.data.folders import most_bytes
+from harness.data.folders import max_bytes
 from harness.data.reading import Reading
 from harness.data.safe_names import shown
 from harness.data.streams import open_data, packed_size
@@ -143,7 +143,7 @@ def _number(value: Any, scale: dict[str, float] | None) -> float:
 
 def _capped(path: Path, rows: Iterator[Sequence[Any]], width: int) -> Iterator[Sequence[Any]]:
     """Yield rows; raise DataError if they need too much memory, as sparse rows filled up may."""
-    limit = most_bytes(packed_size(path))
+    limit = max_bytes(packed_size(path))
     for number, row in enumerate(rows, start=1):
         if number * width * _BYTES > limit:
             raise DataError(

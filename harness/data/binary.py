@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from harness.core.errors import DataError
-from harness.data.folders import most_bytes
+from harness.data.folders import max_bytes
 from harness.data.safe_names import listed, shown
 
 _MICROSECONDS_A_DAY = 86_400e6
@@ -174,7 +174,7 @@ def read_mat(path: Path) -> dict[str, np.ndarray]:
 
 def _limit(path: Path) -> int:
     """Return the maximum size of a file's data; all of these formats are compressed."""
-    return most_bytes(path.stat().st_size)
+    return max_bytes(path.stat().st_size)
 
 
 def _check_size(path: Path, size: int) -> None:

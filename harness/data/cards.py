@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from harness.core.errors import DataError
 from harness.core.model import Dataset, Task
@@ -65,7 +65,7 @@ class Card(Strict):
     files: tuple[CardFile, ...] = ()
     read: Reading = Reading()
     suites: tuple[str, ...] = ()
-    licence: str = ""
+    license: str = Field("", validation_alias=AliasChoices("license", "licence"))
     origin: str = ""  # source of the data, for display
 
     @model_validator(mode="after")
@@ -133,7 +133,7 @@ class Card(Strict):
             source=_SOURCES[self.source],
             suites=self.suites,
             summary=self.summary,
-            licence=self.licence,
+            license=self.license,
         )
 
 

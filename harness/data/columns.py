@@ -57,7 +57,7 @@ def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column
                 f"{count(int(np.isinf(numbers).sum()), 'row')}, which is not a category: make them "
                 "missing, or declare the column as numbers"
             )
-        return categorised(numbers) if forced else numbers
+        return categorized(numbers) if forced else numbers
     if pd.api.types.is_object_dtype(kind) and not forced:
         parsed = as_numbers(values)
         if (parsed.notna() == values.notna()).all():
@@ -89,7 +89,7 @@ def _floats(values: pd.Series[Any]) -> np.ndarray:
     return numbers
 
 
-def categorised(numbers: np.ndarray) -> Categories:
+def categorized(numbers: np.ndarray) -> Categories:
     """Return numbers as categories, sorted by value; whole numbers as integers."""
     codes, levels = pd.factorize(numbers, sort=True)
     whole = len(levels) > 0 and bool((levels == np.trunc(levels)).all())

@@ -47,7 +47,7 @@ def mirror_folder() -> Path | None:
     return Path(named) if named else None
 
 
-def most_bytes(packed: int | None = None) -> int:
+def max_bytes(packed: int | None = None) -> int:
     """Return the maximum size of unpacked data in bytes.
 
     Parameters

@@ -85,7 +85,7 @@ def show(dataset: Dataset) -> JSON:
         "weighted": dataset.weighted,
         "grouped": dataset.grouped,
         "given_test": dataset.given_test,
-        "licence": dataset.licence,
+        "license": dataset.license,
         "digest": dataset.digest,
         "options": dict(dataset.options),
         "described": describe(dataset),
@@ -196,7 +196,7 @@ def add(
     task: Task | str | None = None,
     suites: tuple[str, ...] = (),
     summary: str = "",
-    licence: str = "",
+    license: str = "",  # noqa: A002 - the name of the field
     known: Collection[str] = (),
     **reading: Any,
 ) -> Path:
@@ -232,7 +232,7 @@ def add(
     if name in known:
         raise DataError(f"{name} is the name of an existing dataset; choose another")
     dataset = dataset_from_file(path, target, task=task, **reading)
-    card = _card(replace(dataset, name=name, suites=suites, licence=licence), summary)
+    card = _card(replace(dataset, name=name, suites=suites, license=license), summary)
     place = own_card_folders()[0] / f"{name}.toml"
     from harness.data.writing import write_atomically
 
@@ -258,7 +258,7 @@ def _card(dataset: Dataset, summary: str) -> Card:
             "files": [{"path": dataset.file["path"], "sha256": dataset.file["sha256"]}],
             "read": reading,
             "suites": dataset.suites,
-            "licence": dataset.licence,
+            "license": dataset.license,
         }
     )
 

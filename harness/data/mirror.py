@@ -123,7 +123,7 @@ class Entry:
             source="mirror",
             suites=(*suites, "mirror", half_of(facts.family or self.name)),
             summary=facts.origin,
-            licence=facts.license,
+            license=facts.license,
         )
 
 

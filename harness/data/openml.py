@@ -1,7 +1,7 @@
 """Datasets of OpenML by id: downloaded, verified, then parsed.
 
 scikit-learn's fetcher parses dense datasets. Sparse ones are read by our own parser, because
-scikit-learn 1.9 leaves omitted labels of a sparse file uninitialised.
+scikit-learn 1.9 leaves omitted labels of a sparse file uninitialized.
 """
 
 from __future__ import annotations

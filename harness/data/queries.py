@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 SUFFIXES = (".query", ".group")
-LARGEST_GRADE = 30  # its gain 2^30 − 1 is the largest that LightGBM has
+MAX_GRADE = 30  # its gain 2^30 − 1 is the largest that LightGBM has
 
 
 def is_query_file(path: PurePath) -> bool:
@@ -93,9 +93,9 @@ def check_ranking(y: np.ndarray, group: np.ndarray | None, place: str) -> None:
             f"{place}: a ranking needs queries: qid in a file of svmlight, a file of query "
             "lengths, or the name of their column as group"
         )
-    if ((y < 0) | (y > LARGEST_GRADE) | (y != np.trunc(y))).any():
+    if ((y < 0) | (y > MAX_GRADE) | (y != np.trunc(y))).any():
         raise DataError(
-            f"{place}: the target of a ranking must be whole numbers from 0 to {LARGEST_GRADE}"
+            f"{place}: the target of a ranking must be whole numbers from 0 to {MAX_GRADE}"
         )
     if 1 + np.count_nonzero(np.diff(group)) != len(np.unique(group)):
         raise DataError(f"{place}: the rows of a query are not consecutive; sort them by query")

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from harness.core.errors import DataError
 from harness.data import cache
-from harness.data.folders import cache_folder, most_bytes, offline
+from harness.data.folders import cache_folder, max_bytes, offline
 from harness.data.streams import sha256_of
 from harness.data.writing import write_atomically
 
@@ -100,7 +100,7 @@ def fetch_https(url: str, output: str | IO[bytes], _pooch: Any = None) -> None:
 
 def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> int:
     """Copy a stream and return its size in bytes; raise DataError if it is too large."""
-    left = limit = most_bytes()
+    left = limit = max_bytes()
     while chunk := source.read(_CHUNK):
         left -= len(chunk)
         if left < 0:

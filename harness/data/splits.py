@@ -258,7 +258,7 @@ def _later_block(split: Split, table: Table) -> np.ndarray:
 
 
 def _seed(split: Split) -> int:
-    """Return the seed of a repeat, hashed so that neighbouring seeds are unrelated."""
+    """Return the seed of a repeat, hashed so that neighboring seeds are unrelated."""
     import numpy as np
 
     return int(np.random.SeedSequence([split.seed, split.repeat]).generate_state(1)[0])
@@ -343,7 +343,7 @@ def row_hashes(X: Any) -> np.ndarray:
 
 
 def _mixed(values: np.ndarray, salt: Any) -> np.ndarray:
-    """Return well-mixed 64 bits of each float64 (the finaliser of SplitMix64), salted by column."""
+    """Return well-mixed 64 bits of each float64 (the finalizer of SplitMix64), salted by column."""
     import numpy as np
 
     clean = np.where(np.isnan(values), np.nan, values + 0.0)  # one form of NaN, and of zero

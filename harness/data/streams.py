@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from harness.core.errors import DataError
 from harness.data.fact_cache import recall, remember
-from harness.data.folders import most_bytes
+from harness.data.folders import max_bytes
 from harness.data.reading import Strict
 from harness.data.safe_names import shown
 
@@ -140,7 +140,7 @@ def open_data(path: Path, member: str = "") -> Iterator[IO[bytes]]:
     with path.open("rb") as raw:
         inner = _unpacked(raw, kind, path, member)
         packed = None if inner is raw else path.stat().st_size
-        capped = _Capped(inner, path, most_bytes(packed))
+        capped = _Capped(inner, path, max_bytes(packed))
         try:
             with io.BufferedReader(capped, _CHUNK) as stream:
                 yield stream

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 
 from harness.core.errors import DataError
 from harness.data.columns import MAX_COLUMNS
-from harness.data.folders import most_bytes
+from harness.data.folders import max_bytes
 from harness.data.reading import Reading
 from harness.data.streams import open_data, packed_size
 
@@ -49,7 +49,7 @@ def check_memory(path: Path, needed: int, when: str) -> None:
     """Raise DataError if a text file needs more memory than allowed."""
     packed = packed_size(path)
     multiple = MULTIPLE if packed is None else MULTIPLE_PACKED
-    allowed = max(ALWAYS_ALLOWED, multiple * most_bytes(packed))
+    allowed = max(ALWAYS_ALLOWED, multiple * max_bytes(packed))
     if needed > allowed:
         raise DataError(
             f"{path} needs about {needed:,} bytes of memory {when}, above the limit of "

@@ -48,7 +48,7 @@ class Forked:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end and return the exit code; −n stands for signal n.
+        """Wait for the end and return the exit code; −n means signal n.
 
         Raises
         ------

@@ -33,14 +33,14 @@ class Pool:
     ----------
     folder
         Folder of the workers' files.
-    most_idle
+    max_idle
         Maximum number of idle workers, kept for later jobs of the same kind because importing a
         library takes seconds.
     """
 
-    def __init__(self, folder: Path, most_idle: int) -> None:
+    def __init__(self, folder: Path, max_idle: int) -> None:
         self.folder = folder
-        self.most_idle = most_idle
+        self.max_idle = max_idle
         self.closed = False
         self._lock = threading.Lock()
         self._idle: list[tuple[Any, Session]] = []
@@ -75,7 +75,7 @@ class Pool:
             self._busy.discard(session)
             if useful and not self.closed:
                 self._idle.append((kind_of(job), session))
-                surplus = max(0, len(self._idle) - self.most_idle)
+                surplus = max(0, len(self._idle) - self.max_idle)
                 ended = [one for _, one in self._idle[:surplus]]
                 del self._idle[:surplus]
         for one in ended:

@@ -223,7 +223,7 @@ class _CommitTimer:
     request: BisectRequest
     good: Sides
     head: Duel
-    most_launches: int
+    max_launches: int
     execution: Execution
 
     def measure(self, commit: Commit, limit: float) -> Measured:
@@ -249,7 +249,7 @@ class _CommitTimer:
         return measured
 
     def _duel(self, sides: Sides, limit: float) -> Duel:
-        counts = [n for n in INTERIM_LAUNCHES if n <= max(self.most_launches, INTERIM_LAUNCHES[0])]
+        counts = [n for n in INTERIM_LAUNCHES if n <= max(self.max_launches, INTERIM_LAUNCHES[0])]
         rule = StopRule(tuple(counts), self.request.phase, claim=limit)
         head = self.head
         a, b = sides.job(head.a), self.good.job(head.a)

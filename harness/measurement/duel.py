@@ -37,7 +37,7 @@ from harness.execution.session import RefusedError, SessionError
 from harness.measurement.duel_side import Side, SideError, Worker
 
 # Seconds of rest before each call. OpenMP threads spin for some milliseconds after their work, and
-# a busy machine's scheduler favours processes that slept: without a rest the second of two calls
+# a busy machine's scheduler favors processes that slept: without a rest the second of two calls
 # took 10 % longer. With it all four calls of a block start under the same conditions.
 SETTLE = 0.02
 LONE_CALL = 30.0  # seconds; a side whose call takes longer is called once per block

@@ -167,7 +167,7 @@ class Serving:
                 self.step(f"launch {launch + 1}, round {number + 1}")
         for candidate, _, times in processes:
             if not candidate.failure:
-                candidate.launches.append(_summarised(times))
+                candidate.launches.append(_summarized(times))
 
     def _round(self, processes: Sequence[Process]) -> None:
         """Time single rows, then each batch size, in every process in turn."""
@@ -218,7 +218,7 @@ class Serving:
         times["batches"][str(size)].append(float(np.mean(reply["nanoseconds"])) / 1e9)
 
 
-def _summarised(times: JSON) -> JSON:
+def _summarized(times: JSON) -> JSON:
     """Return the times of a launch with quantiles in place of the latencies of single rows."""
     seconds = np.asarray(times["rows"], np.float64) / 1e9
     quantiles = {

@@ -48,5 +48,5 @@ def _algorithm(algorithm: Algorithm) -> JSON:
 
 def _dataset(dataset: Dataset) -> JSON:
     names = ("task", "rows", "columns", "n_classes", "categorical", "missing", "sparse")
-    more = ("weighted", "grouped", "source", "summary", "licence", "digest")
+    more = ("weighted", "grouped", "source", "summary", "license", "digest")
     return {name: getattr(dataset, name) for name in (*names, *more)}

@@ -85,8 +85,8 @@ def mae(predicted: Predicted) -> float:
 
 def r2(predicted: Predicted) -> float:
     """Return 1 - Σ wᵢ (yᵢ - fᵢ)² / Σ wᵢ (yᵢ - ȳ)², ȳ the test rows' mean; NaN for constant y."""
-    centre = _mean(predicted.y, predicted.weight)
-    total = _mean((predicted.y - centre) ** 2, predicted.weight)
+    center = _mean(predicted.y, predicted.weight)
+    total = _mean((predicted.y - center) ** 2, predicted.weight)
     if not total > 0 or np.ptp(predicted.y) == 0:  # the mean of equal values may be off by rounding
         return math.nan
     return 1 - _mean((predicted.y - predicted.output) ** 2, predicted.weight) / total

@@ -74,7 +74,7 @@ class Fitted:
 
     experiment: Experiment  # with fewer training rows, configurations or algorithms if needed
     key: str = ""
-    most_rounds: int = 0  # splits of an earlier run with the same budget; 0: any number
+    max_rounds: int = 0  # splits of an earlier run with the same budget; 0: any number
     left_out: Mapping[str, str] = field(default_factory=dict)  # algorithm → reason
     compiled: Sequence[JSON] | None = None  # kernels compiled for the samples; None: not yet
 

@@ -35,7 +35,7 @@ class Options:
     fresh: bool = False  # do not reuse stored outcomes
     retry_failed: bool = False
     deadline: float = math.inf  # monotonic clock; nothing is started after it
-    most_rounds: int = 0  # maximum splits of a run with a time budget; 0: as many as fit
+    max_rounds: int = 0  # maximum splits of a run with a time budget; 0: as many as fit
 
 
 Noun = Literal["trial", "duel", "comparison"]
@@ -168,9 +168,9 @@ class Execution:
             if compiled is None:
                 with clock.paused():
                     compile_and_report(plan.jobs, supervisor, self.registry, self.progress, note)
-            for jobs in rounds[: self.options.most_rounds or len(rounds)]:
+            for jobs in rounds[: self.options.max_rounds or len(rounds)]:
                 began = time.monotonic()
-                known_count = bool(self.options.most_rounds)  # an earlier run finished this number
+                known_count = bool(self.options.max_rounds)  # an earlier run finished this number
                 if not known_count and done and began + longest + self.slowest > clock.deadline:
                     break
                 self.store.plan_trials(self.run_id, [t for job in jobs for t in job.trials])

@@ -35,14 +35,14 @@ class Overhead:
     """Wall seconds of the harness outside the algorithm.
 
     ``trial`` is the cost of one more trial, ``job`` that of one more job: a worker process,
-    importing the libraries, loading the table. ``amortised`` is the total per trial. If the
+    importing the libraries, loading the table. ``amortized`` is the total per trial. If the
     template process of workers was already running, as for all jobs of a run but the first, its
     imports are not counted.
     """
 
     trial: float
     job: float
-    amortised: float
+    amortized: float
     trials: int
 
 
@@ -63,7 +63,7 @@ def measure_overhead(folds: int = 5, repeats: int = 4) -> Overhead:
         total = time.perf_counter() - began
         with Store.open(folder) as store:
             outcomes = [outcome for outcome, _ in store.outcomes(result.run_id)]
-    return summarise(outcomes, total)
+    return summarize(outcomes, total)
 
 
 @dataclass(frozen=True)
@@ -71,19 +71,19 @@ class Starts:
     """Start times of a worker until it has imported the no-op plugin."""
 
     template: float  # seconds of the first fork, which waits for the template process; once per run
-    anew: float  # CPU seconds of a new interpreter, as used by timed trials and duels
-    forked: float  # CPU seconds of a fork; like ``anew`` on systems without fork
+    spawned: float  # CPU seconds of a new interpreter, as used by timed trials and duels
+    forked: float  # CPU seconds of a fork; like ``spawned`` on systems without fork
 
 
 def measure_starts() -> Starts:
     """Measure the start times of new and forked workers."""
     job = Job(noop_algorithm.NAME, str(Path(noop_algorithm.__file__)), DatasetRef("", ""), ())
     with tempfile.TemporaryDirectory(prefix="harness-starts-") as folder:
-        anew = _started(job, Path(folder), forked=False)
+        spawned = _started(job, Path(folder), forked=False)
         began = time.perf_counter()
         _started(job, Path(folder), forked=True)
         template = time.perf_counter() - began
-        return Starts(template, anew, forked=_started(job, Path(folder), forked=True))
+        return Starts(template, spawned, forked=_started(job, Path(folder), forked=True))
 
 
 def _started(job: Job, folder: Path, *, forked: bool) -> float:
@@ -93,7 +93,7 @@ def _started(job: Job, folder: Path, *, forked: bool) -> float:
         return float(used.user + used.system)
 
 
-def summarise(outcomes: list[Outcome], total: float) -> Overhead:
+def summarize(outcomes: list[Outcome], total: float) -> Overhead:
     """Split the wall seconds of a run of one job into the costs of a trial and of the job.
 
     Raises
@@ -111,7 +111,7 @@ def summarise(outcomes: list[Outcome], total: float) -> Overhead:
     cycle = (ends[-1] - ends[0]).total_seconds() / (n - 1)
     inside = sum(s.wall for o in outcomes for s in o.samples if s.phase in PHASES) / n
     return Overhead(
-        trial=cycle - inside, job=total - n * cycle, amortised=total / n - inside, trials=n
+        trial=cycle - inside, job=total - n * cycle, amortized=total / n - inside, trials=n
     )
 
 

@@ -1,7 +1,7 @@
 """Rerun stored runs, duels and tree comparisons.
 
 Experiment, seeds, common params, own files and plugins are read from the stored run. Everything is
-planned anew with the current code, so ids are unchanged if code, versions and data are.
+planned again with the current code, so ids are unchanged if code, versions and data are.
 """
 
 from __future__ import annotations

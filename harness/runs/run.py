@@ -276,7 +276,7 @@ def _run_within_budget(
         request = replace(request, experiment=fitted.experiment)
         plan = plan_request(request, registry)
         with _recorded(store, request, plan) as run_id:
-            options = replace(request.options, most_rounds=fitted.most_rounds)
+            options = replace(request.options, max_rounds=fitted.max_rounds)
             execution = Execution(store, run_id, registry, progress, options)
             with _checked(execution, request, plan):
                 rounds = budget.rounds_of(plan)

@@ -105,7 +105,7 @@ class Artifacts:
             If the file is missing, does not match its hash, or holds anything but arrays.
         """
         path = self.path(sha256)
-        advice = "run the experiment again to measure it anew"
+        advice = "run the experiment again"
         try:
             with faults(path), _open_plain(path) as content:
                 content_bytes = content.read(MAX_FILE + 1)
@@ -129,7 +129,7 @@ class Artifacts:
                 yield from (Path(folder, name) for name in names)
 
     def hash_of(self, path: Path) -> str:
-        """Return the hash that a file's path stands for; empty if the file is not in its place."""
+        """Return the hash in the name of a file; empty if the file is not in its place."""
         sha256 = path.parent.name + path.stem
         return sha256 if _SHA256.fullmatch(sha256) and self.path(sha256) == path else ""
 

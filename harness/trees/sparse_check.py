@@ -59,4 +59,4 @@ def _check_indices(indices: np.ndarray, length: int) -> None:
 
 def _need(holds: bool, what: str) -> None:
     if not holds:
-        raise MalformedMatrixError(f"X is a malformed sparse matrix: {what}; make it anew")
+        raise MalformedMatrixError(f"X is a malformed sparse matrix: {what}; make it again")

@@ -178,7 +178,7 @@ class WorkerState:
         return self._build(self._current(), repeats)
 
     def fit(self, repeats: int = 1) -> JSON:
-        """Train anew on the library's training data."""
+        """Train again on the library's training data."""
         from harness.worker.prepared_trial import seed_globals
 
         prepared = self._current()

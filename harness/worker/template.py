@@ -64,7 +64,7 @@ def become_worker(socket_fd: int) -> Sample:
         Time and memory of the imports in the template.
     """
     imported = preload()
-    if threading.active_count() > 1:  # threads of a site customisation would not survive a fork
+    if threading.active_count() > 1:  # threads of a site customization would not survive a fork
         os._exit(0)
     gc.collect()
     gc.freeze()  # keeps these pages shared with the workers for longer

@@ -1,4 +1,4 @@
-// Choose two algorithms: the marks, rows and columns of all others turn grey.
+// Choose two algorithms: the marks, rows and columns of all others turn gray.
 // The address keeps the choice behind the anchor: #section~first~second.
 const chooser = document.querySelector(".choose");
 

@@ -5,7 +5,7 @@ escaped when the page is rendered; there is no block for raw HTML. Blocks nest w
 hold ``blocks``; words inside a sentence are ``str`` or one of
 :mod:`reports.text.inline`, tables are those of :mod:`reports.blocks.tables`.
 
-``tone`` is a meaning, to which the style sheet gives a colour: ``good``, ``same``,
+``tone`` is a meaning, to which the style sheet gives a color: ``good``, ``same``,
 ``bad``, ``unsure``, or "" for no meaning. A tone always has
 a word or symbol, too.
 """
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from harness.core.field_errors import explain_fields
+from harness.core.renamed import renamed
 from reports.blocks.tables import Table
 from reports.text.inline import Words
 
@@ -75,7 +76,7 @@ class Tile:
     note
         Small text below.
     tone
-        Meaning that sets the colour: good, same, bad, unsure or "".
+        Meaning that sets the color: good, same, bad, unsure or "".
     href
         Anchor in the page that the title links to, or "".
     """
@@ -138,23 +139,24 @@ class Verbatim:
     kind: ClassVar[str] = "verbatim"
 
 
+@renamed(colour="color")
 @explain_fields
 @dataclass(frozen=True)
 class Key:
-    """One entry of a figure's legend: a symbol in one of the chart colours, and its meaning.
+    """One entry of a figure's legend: a symbol in one of the chart colors, and its meaning.
 
     Attributes
     ----------
     symbol
         Symbol of the entry.
-    colour
-        Name of a colour in `reports.PALETTE`.
+    color
+        Name of a color in `reports.PALETTE`.
     text
         Meaning of the symbol.
     """
 
     symbol: str
-    colour: str
+    color: str
     text: str
 
 
@@ -254,7 +256,7 @@ class Callout:
     blocks
         Blocks in the box.
     tone
-        Meaning that sets the colour: good, same, bad, unsure or "".
+        Meaning that sets the color: good, same, bad, unsure or "".
     """
 
     title: str

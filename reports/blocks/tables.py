@@ -79,7 +79,7 @@ class Cell:
     note
         Second, smaller line.
     tone
-        Meaning that sets the colour: good, same, bad, unsure or "".
+        Meaning that sets the color: good, same, bad, unsure or "".
     track
         Interval drawn in the cell.
     """

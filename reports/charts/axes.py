@@ -95,9 +95,9 @@ def logarithmic(
     return Axis(low, high, ticks, [label_of(t) for t in ticks], title, log=True)
 
 
-def rows(names: Sequence[str], *, labelled: bool = True) -> Axis:
+def rows(names: Sequence[str], *, labeled: bool = True) -> Axis:
     """Return an axis of names, the first at the top; positions are row numbers."""
-    labels = [short(name, LABEL) if labelled else "" for name in names]
+    labels = [short(name, LABEL) if labeled else "" for name in names]
     ticks = range(len(names))
     return Axis(len(names) - 0.5, -0.5, ticks, labels, names=[short(n, LABEL) for n in names])
 

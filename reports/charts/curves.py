@@ -12,7 +12,7 @@ from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 Rows = Sequence[Mapping[str, Any]]
 
 ACROSS = 3  # panels in a row
-# Side → dash of its line, symbol in words, colour; the dash also shows the side.
+# Side → dash of its line, symbol in words, color; the dash also shows the side.
 SIDES = {"test rows": ("", "—", "blue"), "training rows": ("4 3", "┄", "orange")}
 
 PARTS = {
@@ -25,7 +25,7 @@ PARTS = {
 
 def side_keys() -> list[Key]:
     """Return the legend of the lines of :func:`curves`."""
-    return [Key(symbol, colour, side) for side, (_, symbol, colour) in SIDES.items()]
+    return [Key(symbol, color, side) for side, (_, symbol, color) in SIDES.items()]
 
 
 def curves(rows: Rows, key: str, x_title: str, y_title: str) -> Plot:
@@ -64,7 +64,7 @@ def parts(rows: Rows, x_title: str, y_title: str) -> Plot:
     def draw(mine: Rows) -> tuple[Axis, Axis, list[Mark]]:
         y = linear([row["value"] for row in mine], y_title, zero=True)  # parts of a whole
         marks = list(_lines(mine, "part", "x", "value", PARTS))
-        dots = [Dots(line, m.colour, radius=2.4) for m in marks for line in m.lines]
+        dots = [Dots(line, m.color, radius=2.4) for m in marks for line in m.lines]
         return x, y, [*marks, *dots]
 
     return _panels(rows, draw)
@@ -90,10 +90,10 @@ def _lines(
     rows: Rows, kind: str, x: str, y: str, meanings: Mapping[str, tuple[str, str, str]]
 ) -> Iterable[Lines]:
     """Yield one line for each meaning, sorted by x."""
-    for meaning, (dash, _, colour) in meanings.items():
+    for meaning, (dash, _, color) in meanings.items():
         points = [(row[x], row[y]) for row in rows if row[kind] == meaning]
         if points:
-            yield Lines([sorted(points)], colour, 2, dash)
+            yield Lines([sorted(points)], color, 2, dash)
 
 
 def _panels(rows: Rows, draw: Callable[[Rows], tuple[Axis, Axis, list[Mark]]]) -> Plot:

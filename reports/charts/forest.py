@@ -72,15 +72,15 @@ def _forest(
     end = len(estimates) - 0.5
     marks = [*marks, Lines([[(one, -0.5), (one, end)]], "ink", 1, "3 3")]
     placed = [(y, _held(e, axis)) for y, e in enumerate(estimates)]
-    for kind, (_, shape, colour) in meanings.items():
+    for kind, (_, shape, color) in meanings.items():
         mine = [(y, e) for y, e in placed if e.kind == kind]
         firm = [(y, e) for y, e in mine if math.isfinite(estimates[y].high)]
         loose = [(y, e) for y, e in mine if not math.isfinite(estimates[y].high)]
         marks += [
-            Lines([[(e.low, y), (e.high, y)] for y, e in firm], colour, 2),
-            Lines([[(e.low, y), (e.high, y)] for y, e in loose], colour, 2, "1 4"),
-            Lines([[(e.inner[0], y), (e.inner[1], y)] for y, e in firm if e.inner], colour, 4),
-            Dots([(e.value, y) for y, e in mine], colour, shape, 4.2),
+            Lines([[(e.low, y), (e.high, y)] for y, e in firm], color, 2),
+            Lines([[(e.low, y), (e.high, y)] for y, e in loose], color, 2, "1 4"),
+            Lines([[(e.inner[0], y), (e.inner[1], y)] for y, e in firm if e.inner], color, 4),
+            Dots([(e.value, y) for y, e in mine], color, shape, 4.2),
         ]
     names = rows([e.name for e in estimates])
     names = replace(names, names=[e.algorithm or e.name for e in estimates])

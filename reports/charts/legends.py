@@ -1,4 +1,4 @@
-"""Symbols and colours of all charts; a symbol goes with every colour."""
+"""Symbols and colors of all charts; a symbol goes with every color."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from reports.blocks.blocks import Key
 
 ROW = 22  # pixels of a row of names
-# Meaning → symbol in words, symbol in the chart, colour.
+# Meaning → symbol in words, symbol in the chart, color.
 ORIGINS = {"from scratch": ("●", "circle", "blue"), "reference library": ("◆", "diamond", "orange")}
 SPEEDS = {
     "faster": ("▲", "triangle-up", "blue"),
@@ -20,7 +20,7 @@ VERDICTS = {
     "worse": ("▼", "triangle-down", "orange"),
     "inconclusive": ("■", "square", "muted"),
 }
-SERIES = (  # for series without a fixed meaning: colour, dash of the line, symbol
+SERIES = (  # for series without a fixed meaning: color, dash of the line, symbol
     ("blue", "", "circle"),
     ("orange", "7 3", "diamond"),
     ("green", "2 2", "square"),
@@ -37,15 +37,13 @@ def keys(meanings: Mapping[str, tuple[str, str, str]], used: Iterable[str]) -> l
     """Return the legend of the meanings in a chart."""
     present = set(used)
     return [
-        Key(symbol, colour, text)
-        for text, (symbol, _, colour) in meanings.items()
-        if text in present
+        Key(symbol, color, text) for text, (symbol, _, color) in meanings.items() if text in present
     ]
 
 
 def series_keys(names: Iterable[str]) -> list[Key]:
     """Return the legend of series, in the order of ``SERIES``."""
     return [
-        Key(SYMBOLS[shape], colour, name)
-        for name, (colour, _, shape) in zip(names, SERIES, strict=False)
+        Key(SYMBOLS[shape], color, name)
+        for name, (color, _, shape) in zip(names, SERIES, strict=False)
     ]

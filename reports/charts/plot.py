@@ -2,7 +2,7 @@
 
 A :class:`Plot` is a grid of panels; a panel has two axes and marks in the units of these axes.
 It becomes a static SVG of plain attributes, as `charts.vega` makes them from Vega-Lite:
-colours of the palette, which the style sheet maps to the theme, and escaped text.
+colors of the palette, which the style sheet maps to the theme, and escaped text.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def width_of(text: str) -> float:
 
 @dataclass(frozen=True)
 class Dots:
-    """Points of one shape and colour."""
+    """Points of one shape and color."""
 
     points: Sequence[Point]
-    colour: str = "blue"
+    color: str = "blue"
     shape: str = "circle"
     radius: float = 3.5
     opacity: float = 1.0
@@ -74,17 +74,17 @@ class Dots:
 
     @property
     def paint(self) -> str:
-        """The attributes of colour."""
+        """The attributes of color."""
         faint = f' fill-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
-        return f'fill="{PALETTE[self.colour]}"{faint}'
+        return f'fill="{PALETTE[self.color]}"{faint}'
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Several lines of one colour, each through its points."""
+    """Several lines of one color, each through its points."""
 
     lines: Sequence[Sequence[Point]]
-    colour: str = "blue"
+    color: str = "blue"
     width: float = 2.0
     dash: str = ""
     algorithm: str = ""  # that the mark belongs to
@@ -102,19 +102,19 @@ class Lines:
 
     @property
     def paint(self) -> str:
-        """The attributes of colour, width and dash."""
+        """The attributes of color, width and dash."""
         dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
         faint = f' stroke-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
         width = f' stroke-width="{self.width:g}"'
-        return f'fill="none" stroke="{PALETTE[self.colour]}"{width}{dash}{faint}'
+        return f'fill="none" stroke="{PALETTE[self.color]}"{width}{dash}{faint}'
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Rectangles of one colour, each from one corner to the opposite one."""
+    """Rectangles of one color, each from one corner to the opposite one."""
 
     boxes: Sequence[tuple[float, float, float, float]]  # x, y, x, y
-    colour: str = "band"
+    color: str = "band"
     algorithm: str = ""  # that the mark belongs to
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
@@ -127,8 +127,8 @@ class Boxes:
 
     @property
     def paint(self) -> str:
-        """The attribute of colour."""
-        return f'fill="{PALETTE[self.colour]}"'
+        """The attribute of color."""
+        return f'fill="{PALETTE[self.color]}"'
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Label:
     anchor: str = "start"  # or middle, end
     dx: float = 7.0
     dy: float = 4.0
-    colour: str = "ink"
+    color: str = "ink"
     algorithm: str = ""  # that the mark belongs to
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
@@ -152,7 +152,7 @@ class Label:
             y + self.dy,
             words,
             self.anchor,
-            self.colour,
+            self.color,
             _owner(self.algorithm),
             halo=True,
         )
@@ -332,12 +332,12 @@ def _text(
     y: float,
     words: str,
     anchor: str,
-    colour: str = "ink",
+    color: str = "ink",
     more: str = "",
     *,
     halo: bool = False,
 ) -> str:
-    """Return a text with a halo in the background colour, legible over lines."""
+    """Return a text with a halo in the background color, legible over lines."""
     place = f'x="{x:.1f}" y="{y:.1f}"' + (HALO if halo else "")
     aside = f' text-anchor="{anchor}"' if anchor != "start" else ""
-    return f'<text {place}{aside} fill="{PALETTE[colour]}"{more}>{escape(plain(words))}</text>'
+    return f'<text {place}{aside} fill="{PALETTE[color]}"{more}>{escape(plain(words))}</text>'

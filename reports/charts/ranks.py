@@ -30,7 +30,7 @@ def critical_difference(
         *(Lines([[(x, top), (x, y)]], "line", 1, algorithm=n) for n, (x, y) in named),
         Lines(bars, "ink", 4),
         *(Dots([place], "blue", radius=4.2, algorithm=name) for name, place in named),
-        Label((start, top + 0.6), "critical distance", "start", dx=0, dy=-7, colour="muted"),
+        Label((start, top + 0.6), "critical distance", "start", dx=0, dy=-7, color="muted"),
     ]
     for name, (x, y) in named:
         anchor, dx = ("end", -9) if x > middle else ("start", 9)

@@ -101,10 +101,10 @@ def _threads(lines: Series, names: Sequence[str]) -> list[Panel]:
 
 
 def _drawn(lines: Series, names: Sequence[str]) -> Iterable[Mark]:
-    for name, (colour, dash, shape) in zip(names, SERIES, strict=False):
+    for name, (color, dash, shape) in zip(names, SERIES, strict=False):
         if line := lines.get(name):
-            yield Lines([line], colour, 2, dash, name)
-            yield Dots(line, colour, shape, 3.2, algorithm=name)
+            yield Lines([line], color, 2, dash, name)
+            yield Dots(line, color, shape, 3.2, algorithm=name)
 
 
 def importance_figures(results: Sequence[Diagnostic]) -> list[Block]:

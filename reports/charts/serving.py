@@ -188,7 +188,7 @@ def _marks(
     names: Sequence[str],
 ) -> Iterable[Mark]:
     """Yield a line with dots and bars of intervals for each name."""
-    for name, (colour, dash, shape) in zip(names, SERIES, strict=False):
+    for name, (color, dash, shape) in zip(names, SERIES, strict=False):
         if line := lines.get(name):
             points = [(place, _ends(estimate)[1]) for place, estimate in line]
             bars = [
@@ -197,9 +197,9 @@ def _marks(
                 if low > 0 and math.isfinite(high)
             ]
             owner = short(name, 40)
-            yield Lines([points], colour, 2, dash, owner)
-            yield Lines(bars, colour, 1.2, "", owner)
-            yield Dots(points, colour, shape, 3.2, algorithm=owner)
+            yield Lines([points], color, 2, dash, owner)
+            yield Lines(bars, color, 1.2, "", owner)
+            yield Dots(points, color, shape, 3.2, algorithm=owner)
 
 
 def _brief_count(value: float) -> str:

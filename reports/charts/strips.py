@@ -24,7 +24,7 @@ def strips(values: Sequence[Mapping[str, Any]], panels: Sequence[tuple[str, str,
         (key of the quantity, title of its axis, ``loss`` or ``seconds``).
     """
     names = list(dict.fromkeys(value["name"] for value in values))
-    drawn = [_strip(values, names, panel, labelled=not index) for index, panel in enumerate(panels)]
+    drawn = [_strip(values, names, panel, labeled=not index) for index, panel in enumerate(panels)]
     return Plot(drawn, across=len(drawn))
 
 
@@ -33,7 +33,7 @@ def _strip(
     names: Sequence[str],
     panel: tuple[str, str, str],
     *,
-    labelled: bool,
+    labeled: bool,
 ) -> Panel:
     key, title, unit = panel
     by_name: dict[str, list[tuple[str, float]]] = {name: [] for name in names}
@@ -43,12 +43,12 @@ def _strip(
     marks: list[Mark] = [
         Dots(
             [(x, y) for y, name in enumerate(names) for k, x in by_name[name] if k == kind],
-            colour,
+            color,
             shape,
             radius=3.8,
             opacity=0.65,
         )
-        for kind, (_, shape, colour) in ORIGINS.items()
+        for kind, (_, shape, color) in ORIGINS.items()
     ]
     middles = [
         (y, mean(x for _, x in by_name[name])) for y, name in enumerate(names) if by_name[name]
@@ -57,7 +57,7 @@ def _strip(
     every = [x for several in by_name.values() for _, x in several]
     x = _axis(every, title, unit)
     return Panel(
-        x, rows(names, labelled=labelled), [*marks, Lines(ticks, "ink")], height=ROW * len(names)
+        x, rows(names, labeled=labeled), [*marks, Lines(ticks, "ink")], height=ROW * len(names)
     )
 
 

@@ -1,7 +1,7 @@
 """Draw a few nodes of a tree as a static SVG, one line for each node, indented by depth.
 
-Its text is escaped, its colours are the chart palette's (the style sheet maps them to the theme),
-and it needs no style and no script. The marked node differs in shape and colour.
+Its text is escaped, its colors are the chart palette's (the style sheet maps them to the theme),
+and it needs no style and no script. The marked node differs in shape and color.
 """
 
 from __future__ import annotations

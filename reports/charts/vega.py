@@ -2,7 +2,7 @@
 
 vl-convert draws without a browser and, as it is called here, without a network. What it
 returns is rebuilt from an allow-list of elements and attributes: no script, no link, no image,
-no style attribute, so that it needs nothing from the page's content security policy. Colours stay
+no style attribute, so that it needs nothing from the page's content security policy. Colors stay
 as attributes, legible without any style sheet; the page's style sheet maps each of
 ``PALETTE`` to a variable of the light or the dark theme.
 """

@@ -14,8 +14,8 @@ from reports.blocks.blocks import Panel as Part
 from reports.blocks.tables import Cell, Row, Table, numeric, texts
 from reports.page.build import Shown, page_of, write_page
 from reports.page.comparison_blocks import comparison_blocks
-from reports.page.courses import NOTE, score_figure, speed_figure
 from reports.page.render import Renderer
+from reports.page.run_history import NOTE, score_figure, speed_figure
 from reports.page.run_tables import other_tables, scores_table
 from reports.text.commands import run_again
 from reports.text.format import count, moment, plural, ratio, short

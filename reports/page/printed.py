@@ -245,9 +245,9 @@ def comparison_tables(comparison: RunComparison) -> list[tuple[str, tuple[Sequen
     """Return title, header and rows of each table: scores, levels, ratios, outcomes, seconds."""
     tables = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),
-        ("another parity level", (PARITY_LEVEL_HEADER, parity_level_rows(comparison))),
+        ("changed parity levels", (PARITY_LEVEL_HEADER, parity_level_rows(comparison))),
         (RATIO_NOTE, (RATIO_HEADER, ratio_rows(comparison))),
-        ("another outcome", (TURN_HEADER, turn_rows(comparison))),
+        ("changed outcomes", (TURN_HEADER, turn_rows(comparison))),
         (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
     ]
     return [(title, table) for title, table in tables if table[1]]

@@ -26,7 +26,7 @@ from reports.text.palette import PALETTE
 TEMPLATES = Path(__file__).parents[1] / "templates"
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
 UNBROKEN = 14  # characters of a name that fits a narrow column without a break
-LABELLED = 60  # cells of a table that repeats its column titles; the script labels larger ones
+LABELED = 60  # cells of a table that repeats its column titles; the script labels larger ones
 LONGEST_VALUE = 256  # characters of a cell's hidden value
 # Characters after which a long name may break; numbers have none.
 _BREAKS = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9]:)(?=[^\W\d])|(?<=[a-z0-9]=)(?=\w)")
@@ -56,7 +56,7 @@ class Renderer:
         self._templates.globals |= {
             "cells": cells,
             "classes": classes,
-            "colour": PALETTE,
+            "color": PALETTE,
             "csv_text": csv_text,
             "draw": self._draw,
             "draw_tree": draw_tree,
@@ -152,10 +152,10 @@ def key_mark(key: Key) -> Markup:
     """Return the mark of a legend entry as SVG."""
     shape = next((name for name, symbol in SYMBOLS.items() if symbol == key.symbol), "")
     if shape:
-        drawn = Markup(Dots([(6.0, 7.0)], key.colour, shape, 4.5).draw(lambda x, y: (x, y)))  # noqa: S704 - numbers and our own colours
+        drawn = Markup(Dots([(6.0, 7.0)], key.color, shape, 4.5).draw(lambda x, y: (x, y)))  # noqa: S704 - numbers and our own colors
     else:
         drawn = Markup('<text x="6" y="12" text-anchor="middle" font-size="13" fill="{}">{}</text>')
-        drawn = drawn.format(PALETTE[key.colour], plain(key.symbol))
+        drawn = drawn.format(PALETTE[key.color], plain(key.symbol))
     return Markup(
         '<svg width="12" height="14" viewBox="0 0 12 14" aria-hidden="true">{}</svg>'
     ).format(drawn)
@@ -183,7 +183,7 @@ def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
 
 def has_labels(table: Table) -> bool:
     """Return whether each cell repeats its column's title, which a narrow screen shows."""
-    return len(table.rows) * len(table.columns) <= LABELLED
+    return len(table.rows) * len(table.columns) <= LABELED
 
 
 def classes(cell: Cell, column: Column) -> Markup:

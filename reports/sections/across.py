@@ -16,7 +16,7 @@ from harness.analysis.across import (
 from harness.analysis.all_pairs import Field, declared_tests, field_of, gaps_of, matrix
 from harness.analysis.elo import MIN_DATASETS, elo
 from harness.analysis.metafeatures import WinnerTree, metafeatures_of, winner_tree
-from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss
+from harness.analysis.normalized_loss import geometric_mean_ratio, mean_normalized_loss
 from harness.analysis.pooling import FEW_DATASETS
 from reports.blocks.blocks import (
     Block,
@@ -203,10 +203,10 @@ def _ranking(field: Field, order: list[int], ranks: list[float], name: str) -> T
     is_positive = bool((field.losses >= 0).all())
     better = improvability(field.losses) if is_positive else None
     ratios = geometric_mean_ratio(field.losses) if is_positive else None
-    normalised = mean_normalised_loss(field.losses)
+    normalized = mean_normalized_loss(field.losses)
     columns = [
         Column("Algorithm"),
-        *numeric("Mean rank", "Normalised loss"),
+        *numeric("Mean rank", "Normalized loss"),
         *([Column("Improvability", numeric=True, unit="share")] if better is not None else []),
         *([*numeric("Loss over the best")] if ratios is not None else []),
         *([*numeric("Elo")] if ratings else []),
@@ -215,7 +215,7 @@ def _ranking(field: Field, order: list[int], ranks: list[float], name: str) -> T
     for i, rank in zip(order, ranks, strict=True):
         row: list[Cell] = [Cell.named(field.names[i])]
         row.append(Cell.of(rank, digits))
-        row.append(Cell.of(float(normalised[i]), digits))
+        row.append(Cell.of(float(normalized[i]), digits))
         if better is not None:
             row.append(Cell(f"{better[i]:.1%}", float(better[i])))
         if ratios is not None:
@@ -225,7 +225,7 @@ def _ranking(field: Field, order: list[int], ranks: list[float], name: str) -> T
             row.append(Cell(count(one.value), one.value, bounds(one.low, one.high)))
         rows.append(row)
     caption = (
-        "Mean ranks. The normalised loss is 0 for the best algorithm of a dataset and 1 for the "
+        "Mean ranks. The normalized loss is 0 for the best algorithm of a dataset and 1 for the "
         "median one or worse. Improvability is the mean share by which the loss falls with the "
         "best algorithm. The loss over the best is a geometric mean of ratios"
     )

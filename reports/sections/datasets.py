@@ -107,7 +107,12 @@ def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
         terms.append(("Duplicates", repeated))
     terms += [
         (title, short(facts[key], 120))
-        for key, title in (("source", "Source"), ("licence", "Licence"), ("digest", "Digest"))
+        for key, title in (
+            ("source", "Source"),
+            ("license", "License"),
+            ("licence", "License"),  # its name in older runs
+            ("digest", "Digest"),
+        )
         if facts.get(key)
     ]
     return terms

@@ -48,7 +48,7 @@ NOTES = {
     "importance": "Ranks of the summed gains of each column. Ranks are compared because "
     "the libraries' gains have different units.",
     "agreement": (
-        "Predictions for the same test rows. A step is the distance between neighbouring "
+        "Predictions for the same test rows. A step is the distance between neighboring "
         "floating-point numbers."
     ),
     "margins": "Weighted vote for the true class minus the largest vote for another class: 1 is "

@@ -17,7 +17,7 @@ from reports.words.verdict_words import PHASE_NAMES
 
 NOTE = (
     "A launch is a new pair of processes, and the unit of an interval. A duel that may "
-    "end early is analysed after fixed numbers of launches; its intervals are wider to "
+    "end early is analyzed after fixed numbers of launches; its intervals are wider to "
     "allow for this. OpenMP threads may spin for some time after their work; that "
     "setting was left as it is."
 )

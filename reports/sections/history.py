@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from harness import Section, hookimpl
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph
-from reports.page.courses import NOTE, score_figure, speed_figure
 from reports.page.page import Page
+from reports.page.run_history import NOTE, score_figure, speed_figure
 from reports.page.run_tables import scores_table
 
 

@@ -158,7 +158,7 @@ def _scatter(answer: Answer, y: np.ndarray, output: np.ndarray, splits: str) -> 
     ends = [float(min(y.min(), output.min())), float(max(y.max(), output.max()))]
     x, up = linear(ends, "true value"), linear(ends, "predicted value")
     marks: list[Mark] = [
-        Lines([[(ends[0], ends[0]), (ends[1], ends[1])]], colour="muted"),
+        Lines([[(ends[0], ends[0]), (ends[1], ends[1])]], color="muted"),
         Dots([(float(y[i]), float(output[i])) for i in order], radius=2.0, opacity=0.5),
     ]
     error = output - y

@@ -27,8 +27,8 @@ NOTE = (
     "compile are needed once in each process, preparation and native form once for each "
     "training set, predict once for each test set."
 )
-# Phases in order, each with its colour.
-COLOURS = {
+# Phases in order, each with its color.
+COLORS = {
     "import": "muted",
     "compile": "purple",
     "preparation": "amber",
@@ -51,17 +51,17 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 def build(page: Page) -> Fragment | None:
     """Return the times of the phases of each algorithm, in a first and a later use."""
     medians = phase_medians(page)
-    timed = {n: by for n, by in medians.items() if any(by.get(p, 0) > 0 for p in COLOURS)}
+    timed = {n: by for n, by in medians.items() if any(by.get(p, 0) > 0 for p in COLORS)}
     if not timed:
         return None
     blocks: list[Block] = [Paragraph(NOTE, role="note")]
-    used = [p for p in COLOURS if any(by.get(p, 0) > 0 for by in timed.values())]
+    used = [p for p in COLORS if any(by.get(p, 0) > 0 for by in timed.values())]
     figure = Figure(
         spec=stacks(dict(list(timed.items())[:MAX_BARS])),
         title="Share of each phase in the first and in a later use of each algorithm",
         finding=_finding(medians) + _cut(timed),
         table=_table(medians),
-        keys=[Key("■", COLOURS[p], PHASE_NAMES[p]) for p in used],
+        keys=[Key("■", COLORS[p], PHASE_NAMES[p]) for p in used],
         again=page.again(),
     )
     return Fragment([*blocks, figure, *cold_and_warm(page), *very_first(page)])
@@ -89,21 +89,21 @@ def very_first(page: Page) -> list[Block]:
         finding=finding
         + (f" The chart shows the {MAX_BARS} slowest." if len(compiled) > MAX_BARS else ""),
         table=_first_table(uses),
-        keys=[Key("■", COLOURS["compile"], "compile")],
+        keys=[Key("■", COLORS["compile"], "compile")],
         again=f"{NO_KERNELS} {again}" if again else "",
     )
     return [SubPanel("Very first use", [figure], page.anchor("phases", "first"))]
 
 
 def compile_bars(uses: Sequence[FirstUse]) -> Plot:
-    """Return one bar for each algorithm from 0, labelled with its seconds and functions."""
+    """Return one bar for each algorithm from 0, labeled with its seconds and functions."""
     boxes = [(0.0, y - 0.36, use.seconds, y + 0.36) for y, use in enumerate(uses)]
     behind: list[Mark] = [
         Label((use.seconds, y), f"{seconds(use.seconds)}, {plural(use.functions, 'kernel')}", dx=6)
         for y, use in enumerate(uses)
     ]
     x = linear([use.seconds for use in uses], "seconds", zero=True)
-    marks: list[Mark] = [Boxes(boxes, COLOURS["compile"]), *behind]
+    marks: list[Mark] = [Boxes(boxes, COLORS["compile"]), *behind]
     names = rows([use.algorithm for use in uses])
     return Plot([Panel(x, names, marks, "", 240, ROW * len(uses), 120)], across=1)
 
@@ -132,22 +132,22 @@ def _first_table(uses: Sequence[FirstUse]) -> Table:
 
 
 def stacks(medians: Medians) -> Plot:
-    """Return one bar for each algorithm, stacked by phase, labelled with its total.
+    """Return one bar for each algorithm, stacked by phase, labeled with its total.
 
     The left panel is a first use in a new process, the right one a later use.
     """
-    later = [phase for phase in COLOURS if phase not in ONCE]
-    panels = [("First use in a process", list(COLOURS)), ("Later uses", later)]
+    later = [phase for phase in COLORS if phase not in ONCE]
+    panels = [("First use in a process", list(COLORS)), ("Later uses", later)]
     if not any(by.get(phase, 0) > 0 for by in medians.values() for phase in ONCE):
         panels = panels[1:]
     drawn = [
-        _stack(medians, title, phases, labelled=not index)
+        _stack(medians, title, phases, labeled=not index)
         for index, (title, phases) in enumerate(panels)
     ]
     return Plot(drawn, across=2)
 
 
-def _stack(medians: Medians, title: str, phases: Sequence[str], *, labelled: bool) -> Panel:
+def _stack(medians: Medians, title: str, phases: Sequence[str], *, labeled: bool) -> Panel:
     boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     edges: list[list[tuple[float, float]]] = []
     totals: list[Mark] = []
@@ -160,11 +160,11 @@ def _stack(medians: Medians, title: str, phases: Sequence[str], *, labelled: boo
                 boxes[phase].append((start, y - 0.36, start + share, y + 0.36))
                 edges.append([(start, y - 0.36), (start, y + 0.36)])
             start += share
-        totals.append(Label((1.0, y), seconds(total), dx=6, colour="muted"))
+        totals.append(Label((1.0, y), seconds(total), dx=6, color="muted"))
     ticks = (0.0, 0.5, 1.0)
     x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks])
-    names = rows(list(medians), labelled=labelled)
-    marks = [Boxes(stacked, COLOURS[phase]) for phase, stacked in boxes.items()]
+    names = rows(list(medians), labeled=labeled)
+    marks = [Boxes(stacked, COLORS[phase]) for phase, stacked in boxes.items()]
     height = ROW * len(medians)
     return Panel(x, names, [*marks, Lines(edges, "paper", 1.5), *totals], title, 250, height, 64)
 

@@ -28,10 +28,10 @@ MAX_PAIRS = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart
 BARS = 40
 POINTS = 200  # of one scatter: those with the largest distance, and some of the others
-COLOURS = ("blue", "sky", "green", "amber", "orange", "purple", "muted")  # of the distances
+COLORS = ("blue", "sky", "green", "amber", "orange", "purple", "muted")  # of the distances
 NOTE = (
     "Predictions for the same test rows, on the first split. A step is the distance "
-    "between neighbouring floating-point numbers: 0 means identical bits, a few steps "
+    "between neighboring floating-point numbers: 0 means identical bits, a few steps "
     "are rounding of sums in another order. Bars follow the order of the legend, "
     "identical bits first."
 )
@@ -141,9 +141,7 @@ def _steps(page: Page, comparisons: Sequence[Compared]) -> Figure:
         finding=finding
         + (f" The chart shows {BARS}; the table has all." if len(comparisons) > BARS else ""),
         table=_table(comparisons),
-        keys=[
-            Key("■", colour, f"{name} steps") for name, colour in zip(names, COLOURS, strict=True)
-        ],
+        keys=[Key("■", color, f"{name} steps") for name, color in zip(names, COLORS, strict=True)],
         again=_rerun_command(page, drawn),
     )
 
@@ -158,14 +156,14 @@ def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
     boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     for y, (_, ulps) in enumerate(histograms):
         total, start = sum(ulps.values()), 0.0
-        for name, colour in zip(ulps, COLOURS, strict=False):
+        for name, color in zip(ulps, COLORS, strict=False):
             if ulps[name]:
                 end = start + ulps[name] / total
-                boxes[colour].append((start, y - 0.36, end, y + 0.36))
+                boxes[color].append((start, y - 0.36, end, y + 0.36))
                 start = end
     ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
     x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks], "share of predicted numbers")
-    marks = [Boxes(stacked, colour) for colour, stacked in boxes.items()]
+    marks = [Boxes(stacked, color) for color, stacked in boxes.items()]
     names = rows([name for name, _ in histograms])
     return Plot([Panel(x, names, marks, width=420, height=ROW * len(histograms))], across=1)
 

@@ -139,8 +139,8 @@ def _panel(by_name: Mapping[str, Sequence[float]], drawn: Sequence[str], title: 
     ticks = ticks if 1.0 in ticks else [1.0, *ticks]
     x = Axis(1.0, end, ticks, [brief_ratio(t) for t in ticks], title, log=True)
     marks: list[Mark] = [
-        Lines([_steps(by_name[name], end)], colour, 2, dash, name)
-        for name, (colour, dash, _) in zip(drawn, SERIES, strict=False)
+        Lines([_steps(by_name[name], end)], color, 2, dash, name)
+        for name, (color, dash, _) in zip(drawn, SERIES, strict=False)
         if name in by_name
     ]
     y = linear((0.0, 1.0), "share of datasets", zero=True)

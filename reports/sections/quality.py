@@ -26,7 +26,7 @@ MAX_DATASETS = 40  # datasets with charts
 DRAWN = 6  # algorithms of one chart, the most accurate
 POINTS = 60  # of one curve
 DOTS = 120  # of one scatter
-GROUPS = 10  # of neighbouring rows, of the running mean of residuals
+GROUPS = 10  # of neighboring rows, of the running mean of residuals
 NOTE = (
     "Test rows of every split of the first repeat and the first seed, each counted once, "
     "for the most accurate algorithms of each dataset. With two classes the event is the "
@@ -169,18 +169,18 @@ def curve(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _roc(found: Sequence[Predicted]) -> Panel:
     marks: list[Mark] = [Lines([[(0, 0), (1, 1)]], "muted", 1, "3 3")]
-    for p, (colour, dash, _) in zip(found, SERIES, strict=False):
+    for p, (color, dash, _) in zip(found, SERIES, strict=False):
         fpr, tpr, _ = curve(p)
-        marks.append(Lines([_thinned(fpr, tpr)], colour, 2, dash, p.name))
+        marks.append(Lines([_thinned(fpr, tpr)], color, 2, dash, p.name))
     x, y = _unit("false positive rate"), _unit("true positive rate")
     return Panel(x, y, marks, "ROC", 200, 200)
 
 
 def _precision(found: Sequence[Predicted]) -> Panel:
     marks: list[Mark] = []
-    for p, (colour, dash, _) in zip(found, SERIES, strict=False):
+    for p, (color, dash, _) in zip(found, SERIES, strict=False):
         _, recall, precision = curve(p)
-        marks.append(Lines([_thinned(recall, precision)], colour, 2, dash, p.name))
+        marks.append(Lines([_thinned(recall, precision)], color, 2, dash, p.name))
     return Panel(_unit("recall"), _unit("precision"), marks, "Precision and recall", 200, 200)
 
 
@@ -220,11 +220,11 @@ def _events(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
 
 def _reliability(found: Sequence[Predicted]) -> Panel:
     marks: list[Mark] = [Lines([[(0, 0), (1, 1)]], "muted", 1, "3 3")]
-    for p, (colour, dash, shape) in zip(found, SERIES, strict=False):
+    for p, (color, dash, shape) in zip(found, SERIES, strict=False):
         points = list(zip(*bins(p), strict=True))
         marks += [
-            Lines([points], colour, 1.5, dash, p.name),
-            Dots(points, colour, shape, 3, algorithm=p.name),
+            Lines([points], color, 1.5, dash, p.name),
+            Dots(points, color, shape, 3, algorithm=p.name),
         ]
     return Panel(_unit("predicted"), _unit("observed"), marks, "Reliability", 200, 200)
 
@@ -275,6 +275,6 @@ def _dots_table(dots: Sequence[Row], dataset: str) -> Table:
 
 
 def _running(x: np.ndarray, residual: np.ndarray) -> tuple[list[float], list[float]]:
-    """Return the means of ten groups of neighbours."""
+    """Return the means of ten groups of neighbors."""
     groups = [g for g in np.array_split(np.arange(len(x)), GROUPS) if len(g)]
     return [float(x[g].mean()) for g in groups], [float(residual[g].mean()) for g in groups]

@@ -82,9 +82,9 @@ def _panel(outcome: DuelOutcome) -> Panel:
     marks: list[Mark] = [
         Lines([[(i - 0.5, y.low), (i - 0.5, y.high)] for i in starts], "muted", 1, "2 3")
     ]
-    for side, colour, shape in (("A", "blue", "circle"), ("B", "orange", "diamond")):
+    for side, color, shape in (("A", "blue", "circle"), ("B", "orange", "diamond")):
         points = [(float(i), c[3]) for i, c in enumerate(made) if c[0] == side and c[3] > 0]
-        marks += [Lines([points], colour, 1), Dots(points, colour, shape, 2.6)]
+        marks += [Lines([points], color, 1), Dots(points, color, shape, 2.6)]
     x = linear([0, max(len(made) - 1, 1)], "call", most=4)
     return Panel(x, y, marks, _name(outcome), 220, 120)
 

@@ -148,10 +148,10 @@ def _panel(
     marks: list[Mark] = [Lines([steps], "ink", 1.5)]
     drawn = [(s, p) for s, p in zip(found, places, strict=True) if p[0] < math.inf]
     for s, (time, behind) in drawn:
-        _, shape, colour = ORIGINS[s.kind]
+        _, shape, color = ORIGINS[s.kind]
         bar = [(time, max(behind - s.margin, FLOOR)), (time, behind + s.margin)]
-        marks += [Lines([bar], colour, 1, "", s.name, 0.5)] if s.margin > 0 else []
-        marks.append(Dots([(time, behind)], colour, shape, 4.5, 0.85, s.name))
+        marks += [Lines([bar], color, 1, "", s.name, 0.5)] if s.margin > 0 else []
+        marks.append(Dots([(time, behind)], color, shape, 4.5, 0.85, s.name))
     marks += [Lines([line], "muted", 1, "3 3", name) for name, line in _stage_lines(drawn)]
     x = logarithmic((t for t in times if t < math.inf), title, label_of=brief_seconds)
     ends = [y for s, (_, behind) in drawn for y in (behind, behind - s.margin, behind + s.margin)]

@@ -176,7 +176,7 @@ def _panel(found: Sequence[Variant], key: str, title: str) -> Panel:
         Dots(dots, "blue", radius=3.6, opacity=0.65),
         Lines([[(x, y - 0.32), (x, y + 0.32)] for x, y in middles], "ink"),
     ]
-    names = rows_of([v.name for v in found], labelled=key == "changes")
+    names = rows_of([v.name for v in found], labeled=key == "changes")
     return Panel(axis, names, marks, width=230, height=ROW * len(found))
 
 

@@ -1,1 +1,1 @@
-"""Formatting of numbers, inline text, colours and commands."""
+"""Formatting of numbers, inline text, colors and commands."""

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 
 SPACE = "\N{NO-BREAK SPACE}"
-DASH = "\N{EN DASH}"  # stands for "no value"
+DASH = "\N{EN DASH}"  # means "no value"
 MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
 # Text without unsafe characters: printable ASCII and the characters of our own numbers.

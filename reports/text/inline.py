@@ -27,12 +27,12 @@ class Code:
 @explain_fields
 @dataclass(frozen=True)
 class Strong:
-    """Emphasised words.
+    """Emphasized words.
 
     Attributes
     ----------
     text
-        Emphasised words.
+        Emphasized words.
     """
 
     text: str
@@ -66,16 +66,16 @@ class Link:
 @explain_fields
 @dataclass(frozen=True)
 class Badge:
-    """A verdict in a few words, with a symbol so that it is readable without colour.
+    """A verdict in a few words, with a symbol so that it is readable without color.
 
     Attributes
     ----------
     text
         Verdict in a few words.
     tone
-        Meaning that sets the colour: good, same, bad, unsure or "".
+        Meaning that sets the color: good, same, bad, unsure or "".
     symbol
-        Symbol that shows the meaning without colour.
+        Symbol that shows the meaning without color.
     """
 
     text: str

@@ -1,7 +1,7 @@
-"""Colours of all charts, and the maximum length of names in charts."""
+"""Colors of all charts, and the maximum length of names in charts."""
 
-# The colours of Okabe and Ito, which colour-blind readers can distinguish, and four greys. A
-# chart that uses another colour keeps it in both themes.
+# The colors of Okabe and Ito, which color-blind readers can distinguish, and four grays. A
+# chart that uses another color keeps it in both themes.
 PALETTE = {
     "paper": "#ffffff",
     "ink": "#333333",

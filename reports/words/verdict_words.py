@@ -156,12 +156,12 @@ def speed_cell(speeds: Sequence[Speed]) -> Cell:
         note += "" if speeds[0].dataset else f", {plural(interval.n, 'dataset')}"
         return Cell([speed_badge(speeds[0])], interval.value, note)
     values = [s.ratio.value for s in speeds]
-    centre = geometric_mean(values)
-    words: Words = ratio(centre)
+    center = geometric_mean(values)
+    words: Words = ratio(center)
     if len(verdicts := {speed_word(s) for s in speeds}) == 1:  # all datasets agree
         tone, symbol = _SPEEDS[verdicts.pop()]
-        words = [Badge(ratio(centre), tone, symbol)]
-    return Cell(words, centre, f"{span(values)}, {plural(len(values), 'dataset')}")
+        words = [Badge(ratio(center), tone, symbol)]
+    return Cell(words, center, f"{span(values)}, {plural(len(values), 'dataset')}")
 
 
 def memory_cell(speeds: Sequence[Speed]) -> Cell:

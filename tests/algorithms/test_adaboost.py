@@ -4,7 +4,7 @@ import numpy as np
 import oracles_classes as plain
 import pandas as pd
 import pytest
-from boosting import CLASSIFIERS, labelled
+from boosting import CLASSIFIERS, labeled
 from columns import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,7 +48,7 @@ def share_wrong(model, X, y, weight):
 )
 @settings(max_examples=40)
 def test_training_error_stays_below_its_bound(seed, rate, base, sampling):
-    X, y, weight = labelled(seed)
+    X, y, weight = labeled(seed)
     model = AdaBoostClassifier(
         CLASSIFIERS[base], n_estimators=8, learning_rate=rate, sampling=sampling, random_state=0
     )
@@ -78,7 +78,7 @@ def test_any_number_of_threads_gives_the_same_bits(kind, threads):
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_last_stage_equals_model_and_exported_trees(n_classes):
-    X, y, _ = labelled(1, n=300, n_classes=n_classes)
+    X, y, _ = labeled(1, n=300, n_classes=n_classes)
     model = AdaBoostClassifier(n_estimators=12, random_state=0).fit(X, y)
     *_, last = model.staged_predict_proba(X)
     assert last == pytest.approx(model.predict_proba(X), abs=1e-14)
@@ -104,7 +104,7 @@ def test_last_stage_of_regressor_equals_model_and_exported_trees():
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_margin_is_true_class_share_minus_next_largest(n_classes):
-    X, y, _ = labelled(2, n_classes=n_classes)
+    X, y, _ = labeled(2, n_classes=n_classes)
     model = AdaBoostClassifier(n_estimators=10, random_state=0).fit(X, y)
     votes = model.estimator_weights_ / model.estimator_weights_.sum()
     values = np.array([member.predict(X) for member in model])

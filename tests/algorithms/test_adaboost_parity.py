@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from boosting import CLASSIFIERS, decrease, first_difference, labelled, rounds_weights
+from boosting import CLASSIFIERS, decrease, first_difference, labeled, rounds_weights
 from columns import seeds, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,7 +51,7 @@ def test_boosted_regressors_equal_scikit_learn_when_sums_are_exact(loss):
 @given(seed=seeds, n_classes=st.integers(2, 4), depth=st.integers(1, 4))
 @settings(max_examples=40)
 def test_members_split_as_well_as_scikit_learn_on_equal_weights(seed, n_classes, depth):
-    X, y, weight = labelled(seed, n_classes=n_classes)
+    X, y, weight = labeled(seed, n_classes=n_classes)
     base = DecisionTreeClassifier(max_depth=depth)
     try:
         model = AdaBoostClassifier(base, n_estimators=5, random_state=0)
@@ -89,7 +89,7 @@ def test_members_split_as_well_as_scikit_learn_on_real_data(name, depth):
 @given(seed=seeds, n_classes=st.integers(2, 4), base=st.sampled_from(sorted(CLASSIFIERS)))
 @settings(max_examples=30)
 def test_parity_votes_and_trees_equal_scikit_learn(seed, n_classes, base):
-    X, y, weight = labelled(seed, n_classes=n_classes)
+    X, y, weight = labeled(seed, n_classes=n_classes)
     ours, theirs = CLASSIFIERS[base], tree.DecisionTreeClassifier()
     theirs.set_params(**{k: v for k, v in ours.get_params().items() if k in theirs.get_params()})
     params = {"n_estimators": 6, "random_state": 3, "learning_rate": 0.7}

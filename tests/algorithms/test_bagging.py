@@ -7,6 +7,7 @@ import pytest
 from columns import seeds, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parity_sklearn import DRAWS
 from sklearn import datasets, ensemble, tree
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
@@ -59,17 +60,6 @@ def assert_same_draws(ours, theirs):
     for name in ("estimators_features_", "estimators_samples_"):
         for a, b in zip(getattr(ours, name), getattr(theirs, name), strict=True):
             assert np.array_equal(a, b)
-
-
-DRAWS = st.fixed_dictionaries(
-    {"random_state": st.integers(0, 10**6), "n_estimators": st.integers(1, 5)},
-    optional={
-        "max_samples": st.sampled_from([0.5, 0.9, 7]),
-        "max_features": st.sampled_from([0.5, 2, 3]),
-        "bootstrap": st.just(False),
-        "bootstrap_features": st.just(True),
-    },
-)
 
 
 @given(seed=seeds, draws=DRAWS, weighted=st.booleans(), missing=st.sampled_from([0.0, 0.3]))

@@ -94,7 +94,7 @@ def out_of_fold_error(weights, message, y):
     return float(np.sum((y - message @ weights) ** 2))
 
 
-def test_learned_weights_minimise_out_of_fold_loss():
+def test_learned_weights_minimize_out_of_fold_loss():
     folds = KFold(4, shuffle=True, random_state=1)
     message = np.stack([cross_val_predict(m, XR, YR, cv=folds) for _, m in regressors()], axis=1)
     linear = VotingRegressor(regressors(), weights="linear", cv=folds).fit(XR, YR)

@@ -24,7 +24,7 @@ def columns_of(rows, n_bins):
 
 def test_columns_that_exclude_each_other_are_bundled():
     assert find_bundles(columns_of([[0, 1], [2], [3, 4]], 3)) == [[0, 1, 2]]
-    assert find_bundles(columns_of([[0, 1], [1], [3, 4]], 3)) == [[1, 2]]  # neighbours come first
+    assert find_bundles(columns_of([[0, 1], [1], [3, 4]], 3)) == [[1, 2]]  # neighbors come first
     assert find_bundles(columns_of([[0, 1], [1, 2], [1, 3]], 3)) == []
 
 

@@ -42,7 +42,7 @@ def test_classes_at_the_ends_of_a_dtype_equal_numpy_unique(dtype, end):
 
 @pytest.mark.parametrize("largest", [1 << 20, 0])
 def test_values_map_to_the_bins_of_their_codes(largest, monkeypatch):
-    monkeypatch.setattr(category_bins, "LARGEST_TABLE", largest)
+    monkeypatch.setattr(category_bins, "MAX_TABLE", largest)
     codes = np.array([7, 0, 3, 1000])
     values = np.array([7, 0, 3, 1000, 1, 7.5, -1, -0.0, np.nan, 1001, 1e30, np.inf, -np.inf, -0.5])
     expected = [0, 1, 2, 3, 4, 0, 4, 1, 4, 4, 4, 4, 4, 4]  # a fraction is cut off

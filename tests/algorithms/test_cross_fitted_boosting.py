@@ -18,7 +18,7 @@ from algorithms.gbdt.effort import effort_of_budget, make_plan
 from algorithms.inspection.tree_models import mixing_of
 
 LOW = {"effort": "low", "n_jobs": 1}
-LEAST = {"effort": 0.25, "n_jobs": 1}
+CHEAPEST = {"effort": 0.25, "n_jobs": 1}
 UNEQUAL = "a repeated row may be in other folds than its copy; a weighted row is in one fold"
 WEIGHTED = {
     f"check_sample_weight_equivalence_on_{form}_data": UNEQUAL for form in ("dense", "sparse")
@@ -37,7 +37,7 @@ def regression_table(n_rows=200):
 
 
 @parametrize_with_checks(
-    [BoostingClassifier(**LEAST), BoostingRegressor(**LEAST)],
+    [BoostingClassifier(**CHEAPEST), BoostingRegressor(**CHEAPEST)],
     expected_failed_checks=lambda _: WEIGHTED,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -100,7 +100,7 @@ def test_batches_of_rounds_give_the_same_members(task, n_jobs, monkeypatch):
     models = []
     if n_jobs == 2:  # grow trees on several threads
         monkeypatch.setattr(thread_choice, "SMALL", 0)
-        monkeypatch.setattr(thread_choice, "MOST_WORK", 0)
+        monkeypatch.setattr(thread_choice, "MAX_WORK", 0)
     for is_batched in (True, False):
         if not is_batched:
             monkeypatch.setattr(cross_fitting, "can_batch", lambda _: False)
@@ -206,7 +206,7 @@ def test_rare_classes_and_few_rows_are_trained():
 
 def test_models_pickled_before_pairs_and_linear_leaves_predict():
     X, y = regression_table(40)
-    model = BoostingRegressor(**LEAST, random_state=0).fit(X, y)
+    model = BoostingRegressor(**CHEAPEST, random_state=0).fit(X, y)
     expected = model.predict(X)
     del model.__dict__["pairs_"], model.model_._walker.__dict__["linear"]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)

@@ -24,7 +24,7 @@ from harness import HarnessError, Missing, Tree, TreeEnsemble
 PLAIN = (int(Missing.NONE), int(Missing.NAN), int(Missing.NAN_AS_ZERO))
 LARGE = (2**31 - 1, 2**31, 2**32 + 1, 2**63 - 1, 2**63, 2**64, -(2**31) - 1, -(2**63) - 1, 10**400)
 MANY_FEATURES = 50_000_000
-MOST_MEMORY = 1 << 24
+MAX_MEMORY = 1 << 24
 
 
 def ensemble(**form):
@@ -253,11 +253,11 @@ def test_many_features_need_no_memory_for_names(form, tmp_path):
 
     path = write_damaged(tmp_path / "m.json", form, change)
     peak, result = peak_of(lambda: read_model(path))
-    assert peak < MOST_MEMORY
+    assert peak < MAX_MEMORY
     assert isinstance(result, ModelFileError if form == "lightgbm" else TreeEnsemble)
     regressor = HistogramBoostingRegressor()
     peak, result = peak_of(lambda: regressor.load_model(path))
-    assert peak < MOST_MEMORY
+    assert peak < MAX_MEMORY
 
 
 def test_deep_tree_beside_many_stumps_needs_memory_of_its_size():
@@ -300,7 +300,7 @@ def test_text_in_a_list_of_numbers_needs_no_room_for_each(tmp_path):
     path = write_damaged(tmp_path / "m.json", "own", change)
     peak, result = peak_of(lambda: read_model(path))
     assert isinstance(result, ModelFileError)
-    assert peak < MOST_MEMORY
+    assert peak < MAX_MEMORY
 
 
 def saved(kind, path):

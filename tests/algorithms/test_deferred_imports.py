@@ -69,7 +69,7 @@ def test_imported_modules_are_not_replaced():
     assert {name: sys.modules[name] for name in UNUSED} == before
 
 
-def test_pandas_objects_are_recognised(monkeypatch):
+def test_pandas_objects_are_recognized(monkeypatch):
     frame = pd.DataFrame({"a": [1.0]})
     assert is_frame(frame)
     assert is_of_pandas(frame["a"], "Series")

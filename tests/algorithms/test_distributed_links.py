@@ -184,7 +184,7 @@ def test_lost_rank_ends_all_other_ranks():
     assert all(isinstance(results[rank], LinkError) for rank in (0, 1, 3))
 
 
-def test_silent_neighbour_is_given_up():
+def test_silent_neighbor_is_given_up():
     def task(ranks):
         if ranks.rank == 1:
             time.sleep(1.0)

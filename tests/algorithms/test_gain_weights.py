@@ -110,7 +110,7 @@ def test_weights_apply_to_sparse_and_bundled_columns():
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 1.0, 1.6, 2.0, 3.5])
-def test_penalised_trees_have_the_splits_of_lightgbm(penalty):
+def test_penalized_trees_have_the_splits_of_lightgbm(penalty):
     X, y = table(3000, seed=1)
     X = np.round(X, 1)  # both libraries have a bin for each value
     shared = {"monotone_constraints": [1, 1, 0, 0], "monotone_penalty": penalty, "num_leaves": 8}

@@ -168,7 +168,7 @@ def test_exponential_loss_on_signs_equals_adaboost():
 
 
 @pytest.mark.parametrize("loss", [*REGRESSION, "poisson"])
-def test_global_step_minimises_the_loss(loss):
+def test_global_step_minimizes_the_loss(loss):
     X, y = friedman()
     params = {"loss": loss, "n_estimators": 1, "learning_rate": 1.0, "max_depth": 2, "alpha": 0.7}
     model = GradientBoostingRegressor(step="global", init="zero", **params).fit(X, y)

@@ -33,7 +33,7 @@ def test_both_summation_methods_give_the_same_steps(loss, weighted, monkeypatch)
     )
     own = groups.output if loss.n_outputs > 1 else losses.ALL_CLASSES
     in_blocks = newton_steps(loss, groups, own)
-    monkeypatch.setattr(losses, "MOST_SUMS", 0)
+    monkeypatch.setattr(losses, "MAX_SUMS", 0)
     one_by_one = newton_steps(loss, groups, own)
     assert not np.array_equal(in_blocks, one_by_one)  # two orders of sums
     np.testing.assert_allclose(one_by_one, in_blocks, rtol=1e-9)
@@ -49,7 +49,7 @@ def test_memory_does_not_grow_with_the_number_of_leaves():
 
 
 def test_deep_trees_do_not_depend_on_threads(monkeypatch):
-    monkeypatch.setattr(losses, "MOST_SUMS", 1000)
+    monkeypatch.setattr(losses, "MAX_SUMS", 1000)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(20_000, 3))
     y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)

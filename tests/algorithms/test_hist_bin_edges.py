@@ -24,11 +24,11 @@ def draw_values(seed, n_rows):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 2, 9]), st.sampled_from([0, 20, 4096]))
 @settings(max_examples=40, deadline=None)
-def test_sparse_columns_have_the_edges_of_dense_ones(seed, min_in_leaf, most_entries):
+def test_sparse_columns_have_the_edges_of_dense_ones(seed, min_in_leaf, max_entries):
     X = draw_values(seed, 60)
     numeric, limits = np.zeros(12, bool), (30, 1000, 3)
     with pytest.MonkeyPatch.context() as patch, Workers(2) as workers:
-        patch.setattr(sparse_edges, "MOST_ENTRIES", most_entries)
+        patch.setattr(sparse_edges, "MAX_ENTRIES", max_entries)
         dense = find_bins(X, numeric, *limits, workers, min_in_leaf)
         table = split_columns(sparse.csr_array(X), workers)
         by_row = find_bins(table, numeric, *limits, workers, min_in_leaf)

@@ -36,7 +36,7 @@ def table(rows=4000, levels=600, seed=0):
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 255), st.integers(1, 600), st.booleans())
 @few
-def test_neighbouring_categories_share_bins_and_extremes_stand_alone(seed, room, more, heavy):
+def test_neighboring_categories_share_bins_and_extremes_stand_alone(seed, room, more, heavy):
     rng = np.random.default_rng(seed)
     sums = np.empty((room + more, 2), np.int64)
     sums[:, 0] = rng.integers(-(1 << 40), 1 << 40, len(sums))

@@ -11,12 +11,12 @@ import pytest
 from sklearn.metrics import log_loss
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms.gbdt.params import LARGEST_STEP
+from algorithms.gbdt.params import MAX_STEP
 
 pytestmark = pytest.mark.slow
 
 MANY = 10_000_000
-MEAN_BITS, MOST_BITS = 15, 30  # of |g| in steps: on average, and at most
+MEAN_BITS, MAX_BITS = 15, 30  # of |g| in steps: on average, and at most
 ROWS_AT_ONCE = 1 << 20
 
 
@@ -30,9 +30,9 @@ def columns(n, seed=0):
 
 
 def largest_step(values):
-    """Return the largest allowed quantisation step of values."""
+    """Return the largest allowed quantization step of values."""
     mean = values.mean(dtype=np.float64)
-    return max(mean * 2.0**-MEAN_BITS, values.max() * 2.0 ** (1 - MOST_BITS))
+    return max(mean * 2.0**-MEAN_BITS, values.max() * 2.0 ** (1 - MAX_BITS))
 
 
 def stored_derivatives(score, y, weight, is_logistic):
@@ -63,7 +63,7 @@ def leaf_errors(model, X, y, weight=None):
         step_g = largest_step(np.abs(g))
         step_h = largest_step(h) if is_logistic or weight is not None else 0.0
         noise = np.sqrt(m) / 2.0 * np.hypot(step_g, message * step_h) / H
-        most = LARGEST_STEP / rate if is_logistic else np.inf
+        most = MAX_STEP / rate if is_logistic else np.inf
         results.append((message - np.clip(-G / H, -most, most)) / noise)
         sizes.append(m)
         score += one.value[leaf, 0]

@@ -55,7 +55,7 @@ def reorder_small_tables(monkeypatch):
         results.append(order)
         return order
 
-    for name in ("FEWEST_VALUES", "FEWEST_TREES", "FEWEST_LEAVES"):
+    for name in ("MIN_VALUES", "MIN_TREES", "MIN_LEAVES"):
         monkeypatch.setattr(hist_order, name, 1)
     monkeypatch.setattr(hist_order, "SAMPLE", 2000)
     monkeypatch.setattr(base_histogram, "find_order", note)
@@ -122,7 +122,7 @@ def test_bag_without_rows_gets_the_first_row():
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_tables_are_copied_for_enough_values_and_trees(share, reorder_small_tables, monkeypatch):
     X, y = table()
-    monkeypatch.setattr(hist_order, "FEWEST_VALUES", int(0.2 * X.size))
+    monkeypatch.setattr(hist_order, "MIN_VALUES", int(0.2 * X.size))
     HistogramBoostingRegressor(n_estimators=2, subsample=share, subsample_freq=1).fit(X, y)
     goss = {"data_sample_strategy": "goss", "top_rate": share / 2, "other_rate": share / 2}
     HistogramBoostingRegressor(n_estimators=2, **goss).fit(X, y)
@@ -191,7 +191,7 @@ def test_rows_are_not_reordered_where_positions_matter(params, reorder_small_tab
 
 
 @pytest.mark.parametrize(
-    ("name", "bound"), [("FEWEST_VALUES", 5 * N + 1), ("MOST_COLUMNS", 4), ("FEWEST_TREES", 3)]
+    ("name", "bound"), [("MIN_VALUES", 5 * N + 1), ("MAX_COLUMNS", 4), ("MIN_TREES", 3)]
 )
 def test_small_wide_and_short_fits_do_not_reorder_rows(
     name, bound, reorder_small_tables, monkeypatch
@@ -213,7 +213,7 @@ def test_rows_of_sparse_columns_are_not_reordered(reorder_small_tables):
 @pytest.mark.parametrize("least", [1, 10])
 def test_target_without_a_split_is_no_error(least, reorder_small_tables, monkeypatch):
     X, _ = table()
-    monkeypatch.setattr(hist_order, "FEWEST_LEAVES", least)
+    monkeypatch.setattr(hist_order, "MIN_LEAVES", least)
     model = HistogramBoostingRegressor(n_estimators=2).fit(X, np.full(N, 3.0))
     assert np.all(model.predict(X) == 3.0)
     assert reorder_small_tables
@@ -221,7 +221,7 @@ def test_target_without_a_split_is_no_error(least, reorder_small_tables, monkeyp
 
 def test_rows_are_not_reordered_for_very_unbalanced_trees(reorder_small_tables, monkeypatch):
     X, _ = table()
-    monkeypatch.setattr(hist_order, "FEWEST_LEAVES", 10)
+    monkeypatch.setattr(hist_order, "MIN_LEAVES", 10)
     few = np.nan_to_num(X[:, 0]) > 2.2
     HistogramBoostingClassifier(n_estimators=2).fit(X, few)
     HistogramBoostingRegressor(n_estimators=2).fit(X, few * 1e30)

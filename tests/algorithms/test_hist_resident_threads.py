@@ -88,7 +88,7 @@ def test_tree_does_not_depend_on_sharing_between_threads(slower, monkeypatch):
     monkeypatch.setattr(
         resident_threads, "SLOWER", slower
     )  # 0: after each shared tree come some that are not
-    monkeypatch.setattr(resident_threads, "MOST_ALONE", 2)
+    monkeypatch.setattr(resident_threads, "MAX_ALONE", 2)
     X, records = small_table()
     expected = tree_of(make_grower(X, threads.ALONE), records)
     with Workers(2) as workers:
@@ -209,7 +209,7 @@ def test_small_tables_use_no_more_threads_than_processors(monkeypatch):
         given = binned_of(one), workers, 7
         assert len(make_growers(*given)) == 2
         assert len(make_growers(given[0]._replace(high_cardinality=[None]), *given[1:])) == 1
-        monkeypatch.setattr(thread_choice, "MOST_BYTES", 1000)  # of histograms
+        monkeypatch.setattr(thread_choice, "MAX_BYTES", 1000)  # of histograms
         assert len(make_growers(*given)) == 1
 
 

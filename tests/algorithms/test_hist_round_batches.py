@@ -11,12 +11,12 @@ from scipy import sparse
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.gbdt import early_stopping, resident_threads, round_batches, thread_choice
 from algorithms.gbdt.kernels.grow_tree import FEW_ROWS
-from algorithms.gbdt.round_batches import MOST_ROUNDS, RoundBatches
+from algorithms.gbdt.round_batches import MAX_ROUNDS, RoundBatches
 from algorithms.gbdt.thread_choice import FEW_VALUES
 
 FIELDS = ["feature", "threshold", "left", "right", "default_left", "value", "gain", "cover"]
 FIELDS += ["set_indptr", "set_codes", "categories", "offsets"]
-N_ROUNDS = MOST_ROUNDS + 9  # more than one batch
+N_ROUNDS = MAX_ROUNDS + 9  # more than one batch
 
 
 def make_frame(n_rows=120):
@@ -69,7 +69,7 @@ def test_regression_is_the_same(monkeypatch, count_batches, objective, is_weight
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if is_weighted else None
     model = HistogramBoostingRegressor(objective=objective, **OPTIONS)
     assert_equal_models(fit_both(monkeypatch, model, X, np.abs(y), weight))
-    assert count_batches == [N_ROUNDS - 1, N_ROUNDS - 1 - MOST_ROUNDS]
+    assert count_batches == [N_ROUNDS - 1, N_ROUNDS - 1 - MAX_ROUNDS]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -105,7 +105,7 @@ def test_trees_of_several_classes_are_the_same(monkeypatch, count_batches, objec
     monkeypatch.setattr(thread_choice, "count_processors", lambda: 3)
     model = HistogramBoostingClassifier(**{**OPTIONS, "n_jobs": n_jobs, "objective": objective})
     with monkeypatch.context() as patch:
-        patch.setattr(round_batches, "MOST_ROUNDS", 5)
+        patch.setattr(round_batches, "MAX_ROUNDS", 5)
         model.set_params(n_estimators=9)
         models = fit_both(monkeypatch, model, X, y, weight)
     assert_equal_models(models)
@@ -138,7 +138,7 @@ def test_training_of_classes_ends_when_no_score_changes(monkeypatch, n_rows):
 @pytest.fixture
 def share_trees(monkeypatch):
     """Let several threads grow each tree; return a list with the team's size of each batch."""
-    for name in ("SMALL", "MOST_WORK"):
+    for name in ("SMALL", "MAX_WORK"):
         monkeypatch.setattr(thread_choice, name, 0)
     monkeypatch.setattr(thread_choice, "FEW_VALUES", 10**9)  # no trees side by side
     monkeypatch.setattr(thread_choice, "count_processors", lambda: 3)

@@ -137,7 +137,7 @@ def test_dense_one_hot_columns_are_bundled_for_newton_trees(monkeypatch):
     y = (X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=400) > 0.5).astype(int)
     params = {"n_estimators": 4, "max_depth": 3, "random_state": 0}
     bundled = NewtonBoostingClassifier(**params).fit(X, y)
-    assert split_columns(X).listed.shape[1] == 15  # two levels are in more than half of the rows
+    assert split_columns(X).sparse.shape[1] == 15  # two levels are in more than half of the rows
     monkeypatch.setattr(hist_parts, "exclusive_columns", lambda *_: np.empty(0, np.int64))
     assert digest(NewtonBoostingClassifier(**params).fit(X, y)) == digest(bundled)
 
@@ -285,7 +285,7 @@ def test_conflicts_reduce_columns_and_keep_accuracy():
         with Workers(1) as workers:
             none, binner = np.zeros(X.shape[1], np.int64), exact._binner
             facts = none, all_free(len(none)), workers
-            layout = Layout(max_conflict_rate=rate, lists=False)
+            layout = Layout(max_conflict_rate=rate, sparse=False)
             bins = bin_table(split_columns(X), binner, *facts, layout)
         widths.append(len(bins.layout.length))
     assert widths[1] < widths[0]

@@ -67,7 +67,7 @@ def test_too_large_mask_tables_are_not_built(monkeypatch):
     trees, X = categorical_stumps(4, np.arange(5000)), np.zeros((3000, 2))
     assert FastPredictor(trees).masks_for(3000, slice(None))
     assert not FastPredictor(trees).masks_for(8, slice(None))  # but not for few rows
-    monkeypatch.setattr(leaf_masks, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(leaf_masks, "MAX_ENTRIES", 10)
     assert not FastPredictor(trees).masks_for(3000, slice(None))
     assert_paths_agree(trees, X)
 

@@ -114,7 +114,7 @@ def test_unsupported_parameters_are_refused_with_a_reason(params):
         classifier(**params).fit(X, Y)
 
 
-def test_misspelt_parameter_is_reported_with_the_users_class_name():
+def test_misspelled_parameter_is_reported_with_the_users_class_name():
     class Mine(HistogramBoostingClassifier):
         pass
 

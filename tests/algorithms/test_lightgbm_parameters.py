@@ -30,7 +30,7 @@ def train(params, y, rows=X, rounds=5, **options):
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_zeros_are_missing(make, tmp_path):
     rows = np.where(rng.random((300, 1)) < 0.3, 0.0, rng.normal(size=(300, 1)))
-    y = np.where(rows[:, 0] == 0.0, 5.0, rows[:, 0])  # zeros differ from their neighbours
+    y = np.where(rows[:, 0] == 0.0, 5.0, rows[:, 0])  # zeros differ from their neighbors
     model, _ = train({"zero_as_missing": True, "num_leaves": 4}, y, make(rows), 30)
     with_gaps, _ = train({"num_leaves": 4}, y, np.where(rows == 0.0, np.nan, rows), 30)
     gaps = with_gaps.predict(np.where(rows == 0.0, np.nan, rows))

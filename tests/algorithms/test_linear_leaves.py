@@ -38,7 +38,7 @@ def fitted(seed=0, model=HistogramBoostingRegressor, **params):
     return model(**settings).fit(X, y), X, y
 
 
-def test_linear_target_is_learnt_better_than_by_constant_leaves():
+def test_linear_target_is_learned_better_than_by_constant_leaves():
     X, y = table(1, missing=False, categorical=False)
     linear, plain = (
         HistogramBoostingRegressor(n_estimators=30, linear_tree=flag).fit(X[:300], y[:300])

@@ -372,7 +372,7 @@ def test_few_leaves_of_categories_need_little_memory(method, leaves, depth, monk
     model = NewtonBoostingRegressor(n_estimators=4, random_state=0, **params)
     expected = model.fit(frame, y).predict(frame)
     sizes = np.diff(model.ensemble_.offsets)
-    monkeypatch.setattr(newton_hist, "MOST_BYTES", 1 << 21)
+    monkeypatch.setattr(newton_hist, "MAX_BYTES", 1 << 21)
     assert np.array_equal(
         model.fit(frame, y).predict(frame), expected
     )  # nodes may be in other order

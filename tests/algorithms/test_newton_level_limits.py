@@ -10,7 +10,7 @@ from algorithms.newton.pruning import keep_splits, prune, splits_by_depth
 from algorithms.newton.sampling import Columns
 from algorithms.runtime.threads import Workers
 
-MOST = 12
+MAX_LEAVES = 12
 
 
 def grow(X, y, most_leaves, **params):
@@ -33,10 +33,12 @@ def test_levels_beyond_max_leaves_are_not_grown(method, depth, tails):
         y = np.random.default_rng(0).standard_cauchy(len(y))
     params = {"tree_method": method, "max_depth": depth}
     _, whole = grow(X, y, 0, **params)
-    grower, few = grow(X, y, MOST, **params)
-    assert len(grower.leaves) <= 2 * MOST < whole.nodes["left"].max() / 2
-    expected = keep_splits(whole, splits_by_depth(whole.nodes, MOST))
+    grower, few = grow(X, y, MAX_LEAVES, **params)
+    assert len(grower.leaves) <= 2 * MAX_LEAVES < whole.nodes["left"].max() / 2
+    expected = keep_splits(whole, splits_by_depth(whole.nodes, MAX_LEAVES))
     where = few.where[few.at], expected.where[expected.at]
     for name in few.nodes.dtype.names:
-        np.testing.assert_array_equal(*(t.nodes[name][: 2 * MOST - 1] for t in (few, expected)))
+        np.testing.assert_array_equal(
+            *(t.nodes[name][: 2 * MAX_LEAVES - 1] for t in (few, expected))
+        )
     np.testing.assert_array_equal(*where)

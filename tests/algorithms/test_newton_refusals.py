@@ -149,7 +149,7 @@ def test_bin_edges_must_be_a_pair():
         NewtonBoostingRegressor(parity="xgboost").fit(*table(), cuts="ab")
 
 
-# ------------------------------------------------------------------ infinity stands for missing
+# ------------------------------------------------------------------ infinity means missing
 
 
 @pytest.mark.parametrize(

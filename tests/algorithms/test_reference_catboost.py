@@ -26,7 +26,7 @@ def prepared(**params):
 
 
 @pytest.mark.parametrize("params", [{}, {"border_count": 7, "nan_mode": "Max"}])
-def test_quantised_pool_grows_the_trees_of_raw_data(params):
+def test_quantized_pool_grows_the_trees_of_raw_data(params):
     adapter, native = prepared(**params)
     assert native.is_quantized()
     adapter.fit(native)
@@ -34,7 +34,7 @@ def test_quantised_pool_grows_the_trees_of_raw_data(params):
     np.testing.assert_array_equal(adapter.predict(X), raw.predict_proba(X))
 
 
-def test_misspelt_param_is_named_in_an_error():
+def test_misspelled_param_is_named_in_an_error():
     adapter, native = prepared(dept=3)
     with pytest.raises((catboost.CatBoostError, TypeError), match="dept"):
         adapter.fit(native)

@@ -25,7 +25,7 @@ def test_data_is_binned_before_training_with_the_params():
     assert native.feature_num_bin(0) <= 8
 
 
-def test_misspelt_param_is_named_in_an_error():
+def test_misspelled_param_is_named_in_an_error():
     with pytest.raises(HarnessError, match="does not know the params num_leafs, rat: "):
         prepared("gbdt", num_leafs=3, rat=1)
 

@@ -85,7 +85,7 @@ def test_sparse_data_with_missing_values_is_skipped_with_a_reason():
     assert sparse_without_missing(dataclasses.replace(data, missing=False)) is None
 
 
-def test_misspelt_param_is_an_error():
+def test_misspelled_param_is_an_error():
     with pytest.raises(ValueError, match="max_deep"):
         fitted("random_forest", max_deep=3)
 

@@ -36,7 +36,7 @@ def test_bins_follow_the_params():
 
 
 @pytest.mark.parametrize("method", ["exact", "approx", "hist"])
-def test_misspelt_param_is_named_in_an_error(method):
+def test_misspelled_param_is_named_in_an_error(method):
     adapter, native = prepared(method, max_deep=3)
     with pytest.raises(HarnessError, match='does not know the params "max_deep"'):
         adapter.fit(native)

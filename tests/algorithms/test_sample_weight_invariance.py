@@ -333,7 +333,7 @@ def test_metrics_and_early_stopping_use_weights(kind, argument, metric):
     np.testing.assert_allclose(equal, history(held.X, held.y, None), rtol=1e-9)
 
 
-def test_regularisation_uses_weights_as_given():
+def test_regularization_uses_weights_as_given():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = X[:, 0] + X[:, 1] * X[:, 2]

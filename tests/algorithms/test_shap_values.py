@@ -187,5 +187,5 @@ def test_rows_are_split_into_blocks(monkeypatch):
     trees = random_ensemble(rng)
     X = rows_for(trees, rng, 50)
     whole = contributions(trees, X)
-    monkeypatch.setattr(shap_values, "MOST_ROWS", 3)
+    monkeypatch.setattr(shap_values, "MAX_ROWS", 3)
     assert np.array_equal(contributions(trees, X, threads=2), whole)

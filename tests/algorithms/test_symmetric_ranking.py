@@ -102,7 +102,7 @@ def test_derivatives_of_pairlogit_are_those_of_the_pairs(given, n_threads):
     np.testing.assert_allclose(found, sum_pairs(score, every), rtol=1e-12, atol=1e-14)
 
 
-def test_derivatives_of_yetirank_are_those_of_neighbours_in_drawn_orders():
+def test_derivatives_of_yetirank_are_those_of_neighbors_in_drawn_orders():
     rng = np.random.default_rng(3)
     score, weight = rng.normal(size=len(Y)), rng.uniform(0.5, 2.0, len(BOUNDS) - 1)
     seeds = hash_numbers(seed_of(7, 0, DRAW), 3)

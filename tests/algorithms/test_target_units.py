@@ -82,8 +82,8 @@ def test_power_of_two_changes_only_the_unit():
 
 
 def test_penalties_and_pruning_use_the_unit_of_the_target():
-    penalised = {"leaf_penalty": 0.5, "l2_regularization": 1.0, "n_estimators": 5}
-    model = GradientBoostingRegressor(**penalised, random_state=0)
+    penalized = {"leaf_penalty": 0.5, "l2_regularization": 1.0, "n_estimators": 5}
+    model = GradientBoostingRegressor(**penalized, random_state=0)
     plain = model.fit(X, Y).predict(X)
     small = model.set_params(leaf_penalty=0.5 * 2.0**-60).fit(X, Y * 2.0**-30).predict(X)
     np.testing.assert_allclose(small * 2.0**30, plain)

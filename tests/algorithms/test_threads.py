@@ -107,7 +107,7 @@ def test_more_threads_than_processors_do_not_spin(monkeypatch):
     monkeypatch.setattr(
         threads,
         "spin_until",
-        lambda signs, place, until, looks: given.append(looks),
+        lambda counters, index, target, max_spins: given.append(max_spins),
     )
     given = []
     for size, expected in ((2, {threads.MAX_SPINS}), (3, {0})):
@@ -122,21 +122,21 @@ def test_helper_threads_spin_by_the_latest_setting():
     seen = [[], []]
     spin_until = threads.spin_until
 
-    def watch(which):
-        def look(signs, place, until, looks):
+    def wait_function(which):
+        def wait(counters, index, target, max_spins):
             seen[which].append(threading.get_ident())
-            spin_until(signs, place, until, looks)
+            spin_until(counters, index, target, max_spins)
 
-        return look
+        return wait
 
-    first, second = ([watch(which), watch(which)] for which in (0, 1))
+    first, second = ([wait_function(which), wait_function(which)] for which in (0, 1))
     with Workers(3) as workers:
-        assert len(workers.stand_by(first)) == 2
+        assert len(workers.set_wait_functions(first)) == 2
         workers.share(lambda first, last: None, 3)
         assert len(set(seen[0])) == 2
-        workers.stand_by(second)
+        workers.set_wait_functions(second)
         count = len(seen[0])
-        assert workers.stand_by(second) == workers.stand_by(second)
+        assert workers.set_wait_functions(second) == workers.set_wait_functions(second)
         for _ in range(3):
             workers.share(lambda first, last: None, 3)
         assert len(seen[0]) == count

@@ -186,7 +186,7 @@ def test_threads_and_memory_do_not_change_the_tree(params, monkeypatch):
         many, draws = grower_of(X, limits, 3, threads=workers, **params)
         assert many.size == 3
         check_same_trees(many.grow(g, h, None, draws), expected)
-    monkeypatch.setattr(vector_grower, "MOST_BYTES", 0)  # one histogram, and two temporary ones
+    monkeypatch.setattr(vector_grower, "MAX_BYTES", 0)  # one histogram, and two temporary ones
     few, draws = grower_of(X, limits, 3, **params)
     check_same_trees(few.grow(g, h, None, draws), expected)
 

@@ -77,7 +77,7 @@ def test_unsupported_parameters_are_refused_with_a_reason(params):
         classifier(**params).fit(X, Y)
 
 
-def test_misspelt_parameter_suggests_the_right_name():
+def test_misspelled_parameter_suggests_the_right_name():
     with pytest.raises(TypeError, match="did you mean 'max_depth'"):
         NewtonBoostingRegressor(maxdepth=3)
 

@@ -73,7 +73,7 @@ EDGES = {
     "hardly any present": (lambda X, y: (with_missing(X, 0.95), y), None, LOOSE),
     "constant y": (lambda X, _: (X, np.ones(len(X))), None, {}),
     "constant X": (lambda X, y: (np.ones_like(X), y), None, {}),
-    "neighbours": (lambda X, y: (2**31 + np.round(X * 300), y), None, {}),
+    "neighbors": (lambda X, y: (2**31 + np.round(X * 300), y), None, {}),
     "largest": (lambda X, y: (np.sign(X) * 3.3e38, y), None, {}),
     "smallest": (lambda X, y: (X * 1e-42, y), None, {}),
     "two zeros": (lambda X, y: (np.where(X > 0, 0.0, -0.0), y), None, LOOSE),

@@ -5,14 +5,13 @@ that ``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each, of wh
 ``SOAK_ROWS`` (400) rows are used.
 """
 
-import json
 import os
-from pathlib import Path
 
 import columns
 import numpy as np
 import pandas as pd
 import pytest
+from mirror_tables import mirror_table_names
 from sklearn import ensemble
 
 from algorithms import GradientBoostingClassifier, GradientBoostingRegressor
@@ -23,8 +22,6 @@ from harness.plugins.registry import load_registry
 COUNT = int(os.environ.get("SOAK_BOOSTERS", "60"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 ROWS = int(os.environ.get("SOAK_ROWS", "400"))
-MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
-MIRROR = os.environ.get("HARNESS_MIRROR")
 CHOICES = {
     "max_depth": [1, 2, 3, 6, None],
     "learning_rate": [0.1, 0.7, 1.0],
@@ -71,17 +68,7 @@ def test_random_boosters_equal_scikit_learn(number):
     compare(loss, X, y, weight, {"n_estimators": 6, "random_state": number, **params})
 
 
-def mirror_table_names():
-    """Return the names of the tables below the size limit."""
-    if not MIRROR:
-        return []
-    content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
-    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MOST_BYTES]
-    return sorted(m["name"] for m in fit)
-
-
-@pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
+@pytest.mark.parametrize("name", mirror_table_names())
 def test_real_tables_boosters_equal_scikit_learn(name):
     table = table_of(resolve(name, load_registry()))
     X = table.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)

@@ -1,6 +1,6 @@
 """Run of scikit-learn's own tests of ensembles and trees on our classes.
 
-Tests of classes without a counterpart here, such as extremely randomised trees, count too.
+Tests of classes without a counterpart here, such as extremely randomized trees, count too.
 Those of HistGradientBoosting run on our classes of the same names, by default ("hist:") and with
 ``parity="scikit-learn"`` ("parity:"). A test that creates no estimator does not count, and neither
 do the library's files on binning, histograms, splitting, growing and its predictors. The rate of

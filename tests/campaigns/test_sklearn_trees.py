@@ -5,9 +5,7 @@
 ``SOAK_MIRROR_BYTES`` (200 000) each.
 """
 
-import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +13,7 @@ import pytest
 from columns import seeds
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from mirror_tables import mirror_table_names
 from parity_sklearn import (
     CRITERIA,
     DRAWS,
@@ -39,8 +38,6 @@ from harness.plugins.registry import load_registry
 
 TREES = int(os.environ.get("SOAK_SKLEARN_TREES", "1500"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
-MIRROR = os.environ.get("HARNESS_MIRROR")
 MANY = settings(
     max_examples=TREES, deadline=None, suppress_health_check=list(HealthCheck), database=None
 )
@@ -73,17 +70,7 @@ def test_random_bagging_equals_scikit_learn(seed, kind, draws, weighted):
     check_bag(seed, kind, draws, weighted)
 
 
-def mirror_table_names():
-    """Return the names of the tables below the size limit."""
-    if not MIRROR:
-        return []
-    content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
-    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MOST_BYTES]
-    return sorted(m["name"] for m in fit)
-
-
-@pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
+@pytest.mark.parametrize("name", mirror_table_names())
 def test_real_tables_trees_equal_scikit_learn(name):
     table = table_of(resolve(name, load_registry()))
     X = table.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)

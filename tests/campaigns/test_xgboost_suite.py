@@ -20,7 +20,7 @@ FILES = {
         *("test_with_pandas", "test_with_polars", "test_with_arrow"),
     ],
 }
-LEAST = {"native": 0.9, "estimators": 0.9}  # share of the cases that must pass
+MIN_SHARE = {"native": 0.9, "estimators": 0.9}  # share of the cases that must pass
 CHOSEN = "not test_estimator_reg"
 
 pytestmark = NEEDS_CHECKOUT
@@ -36,4 +36,4 @@ def test_failures_equal_the_listed_ones(part, tmp_path, capsys):
     cases, failed = compare(theirs, ours, FAILURES[part])
     with capsys.disabled():
         sys.stdout.write(f"\nxgboost, {part}: {len(cases - failed)} of {len(cases)} passed\n")
-    assert len(failed) <= (1.0 - LEAST[part]) * len(cases)
+    assert len(failed) <= (1.0 - MIN_SHARE[part]) * len(cases)

@@ -6,13 +6,12 @@ each has four rounds of one tree a score. Real tables are those of the folder th
 (20 000) rows are used.
 """
 
-import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from mirror_tables import mirror_table_names
 from parity_xgboost import METHODS, OBJECTIVES, OTHERS, draw_configuration, first_difference
 from scipy import sparse
 
@@ -22,10 +21,8 @@ from harness.plugins.registry import load_registry
 
 COUNT = int(os.environ.get("SOAK_XGBOOST_TREES", "40"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
 MAX_VALUES = 4_000_000
-MIRROR = os.environ.get("HARNESS_MIRROR")
-MOST_ROWS = int(os.environ.get("SOAK_ROWS", "20000"))
+MAX_ROWS = int(os.environ.get("SOAK_ROWS", "20000"))
 
 pytestmark = pytest.mark.slow
 
@@ -35,17 +32,8 @@ def test_random_boosters_equal_xgboost(number):
     method = METHODS[number % len(METHODS)]
     chosen = number // len(METHODS)
     objective = OBJECTIVES[chosen % 3] if chosen % 4 else OTHERS[chosen // 4 % len(OTHERS)]
-    drawn = draw_configuration([SEED, number], method, objective, MOST_ROWS)
+    drawn = draw_configuration([SEED, number], method, objective, MAX_ROWS)
     assert first_difference(*drawn) == "", drawn[-1]
-
-
-def mirror_table_names():
-    """Return the names of the tables below the size limit."""
-    if not MIRROR:
-        return []
-    content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
-    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MOST_BYTES]
-    return sorted(m["name"] for m in fit)
 
 
 def numbers_of(X):
@@ -59,12 +47,11 @@ def numbers_of(X):
     return pd.DataFrame(codes).to_numpy(np.float32)
 
 
-@pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
+@pytest.mark.parametrize("name", mirror_table_names())
 def test_real_tables_boosters_equal_xgboost(name):
     table = table_of(resolve(name, load_registry()))
     n, d = table.X.shape
-    rows = np.random.default_rng(SEED).permutation(n)[: min(MOST_ROWS, MAX_VALUES // d)]
+    rows = np.random.default_rng(SEED).permutation(n)[: min(MAX_ROWS, MAX_VALUES // d)]
     X = numbers_of(table.X[rows] if sparse.issparse(table.X) else table.X.iloc[rows])
     y = np.asarray(table.y, np.float64)[rows]
     n_classes = len(table.classes or ())

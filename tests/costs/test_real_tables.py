@@ -18,7 +18,7 @@ with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sy
 RIVALS, OURS, OLD = real_tables.RIVALS, real_tables.OURS, real_tables.OLD
 FAMILY = "HistogramBoosting"
 MODES = list(RIVALS[FAMILY])
-SECONDS = {OURS: 1.0, "row-wise": 4.0, "column-wise": 3.0, "quantised": 5.0}
+SECONDS = {OURS: 1.0, "row-wise": 4.0, "column-wise": 3.0, "quantized": 5.0}
 KINDS = [(family, kind) for family, rivals in RIVALS.items() for kind in (OURS, *rivals)]
 
 

@@ -90,7 +90,7 @@ def test_command_line_finds_results_stored_from_python(run, options, capsys):
     assert run.run in capsys.readouterr().out
 
 
-def test_run_has_an_escaped_and_coloured_notebook_display(run, options, frame):
+def test_run_has_an_escaped_and_colored_notebook_display(run, options, frame):
     html = run._repr_html_()
     assert "≈ equivalent" in html
     assert f"run {run.run}: 4 trials done, 2 failed" in html

@@ -17,7 +17,7 @@ from harness.store import DATABASE
 QUIET = {
     "governor": "performance",
     "turbo": False,
-    "virtualised": False,
+    "virtualized": False,
     "load": [0.1, 0.1, 0.1],
     "cores": 8,
 }
@@ -38,7 +38,7 @@ def test_quiet_machine_gets_no_advice() -> None:
     [
         ({"governor": "powersave"}, "cpu governor"),
         ({"turbo": True}, "turbo"),
-        ({"virtualised": True}, "hardware"),
+        ({"virtualized": True}, "hardware"),
         ({"load": [3.0, 1.0, 1.0]}, "load"),
     ],
 )
@@ -50,7 +50,7 @@ def test_noise_sources_give_a_warning_with_advice(fact: dict, check: str) -> Non
 
 
 def test_unknown_system_facts_give_no_warning() -> None:
-    unknown = QUIET | {"governor": "", "turbo": None, "virtualised": None}
+    unknown = QUIET | {"governor": "", "turbo": None, "virtualized": None}
     assert {c.state for c in doctor.timing(unknown)} == {"ok"}
 
 

@@ -18,7 +18,7 @@ from harness.plugins.estimators import build_estimator, declare_estimator, is_es
 from harness.plugins.registry import ESTIMATORS, Registry, load_registry
 
 TREES = "sklearn.ensemble.ExtraTreesClassifier"
-NEIGHBOURS = "sklearn.neighbors.KNeighborsClassifier"
+NEIGHBORS = "sklearn.neighbors.KNeighborsClassifier"
 STUMP = DecisionTreeRegressor(max_depth=1)
 ARROW = "; did you mean "
 
@@ -43,10 +43,10 @@ def fault(name):
 
 
 def test_tags_declare_tasks_and_accepted_data():
-    trees, neighbours = declare_estimator(TREES), declare_estimator(NEIGHBOURS)
-    assert trees.tasks == neighbours.tasks == CLASSIFICATION
+    trees, neighbors = declare_estimator(TREES), declare_estimator(NEIGHBORS)
+    assert trees.tasks == neighbors.tasks == CLASSIFICATION
     assert (trees.accepts.missing, trees.accepts.sparse, trees.accepts.weights) == (True,) * 3
-    assert (neighbours.accepts.missing, neighbours.accepts.weights) == (False, False)
+    assert (neighbors.accepts.missing, neighbors.accepts.weights) == (False, False)
     assert not trees.accepts.categorical
     assert (trees.libraries, trees.origin) == (("scikit-learn",), "reference")
     assert trees.estimators == (TREES, "")
@@ -127,7 +127,7 @@ def test_errors_name_what_the_user_wrote(name, message):
         raise ConfigError(text)
 
 
-def test_misspelt_registered_names_are_not_import_paths():
+def test_misspelled_registered_names_are_not_import_paths():
     assert not is_estimator_path("myforest.Fast", ["myforest.Fastest"])
     assert is_estimator_path("skleern.ensemble.Forest", ["random_forest"])
     assert not is_estimator_path("sklearn.random_forst")
@@ -145,7 +145,7 @@ def test_module_that_fails_to_import_is_named(tmp_path, monkeypatch):
 
 def test_wrong_params_are_refused_when_planning():
     wrong = [
-        {"name": NEIGHBOURS, "params": {"n_neigbors": 5}},
+        {"name": NEIGHBORS, "params": {"n_neigbors": 5}},
         {"name": "sklearn.ensemble.VotingClassifier"},
     ]
     for choice, message in zip(
@@ -153,8 +153,8 @@ def test_wrong_params_are_refused_when_planning():
     ):
         with pytest.raises(ConfigError, match=message):
             plan(choice)
-    (job,) = plan({"name": NEIGHBOURS, "params": {"n_neighbors": 5}}).jobs
-    assert (job.algorithm, job.plugin) == (NEIGHBOURS, ESTIMATORS)
+    (job,) = plan({"name": NEIGHBORS, "params": {"n_neighbors": 5}}).jobs
+    assert (job.algorithm, job.plugin) == (NEIGHBORS, ESTIMATORS)
     assert job.trials[0].params == {"n_neighbors": 5}
 
 
@@ -187,16 +187,16 @@ def test_version_of_the_library_and_own_code_identify_a_result(tmp_path, monkeyp
 
 def test_run_with_two_estimators_and_a_command(tmp_path):
     experiment = {
-        "algorithms": [TREES, {"name": NEIGHBOURS, "params": {"n_neighbors": 3}}],
+        "algorithms": [TREES, {"name": NEIGHBORS, "params": {"n_neighbors": 3}}],
         "datasets": ["iris"],
         "capacity": {"trees": 5},
         "splits": {"folds": 2},
     }
     result = harness.run(experiment, results=tmp_path)
     frame = result.to_frame()
-    assert set(frame["algorithm"]) == {TREES, NEIGHBOURS}
+    assert set(frame["algorithm"]) == {TREES, NEIGHBORS}
     assert frame["status"].tolist() == ["done"] * 4
     params = {cell.algorithm: dict(cell.params) for cell in result.view.cells}
-    assert params == {TREES: {"n_estimators": 5}, NEIGHBOURS: {"n_neighbors": 3}}
-    again = harness.run(experiment, algorithms=[NEIGHBOURS], results=tmp_path)
-    assert again.to_frame()["algorithm"].tolist() == [NEIGHBOURS] * 2
+    assert params == {TREES: {"n_estimators": 5}, NEIGHBORS: {"n_neighbors": 3}}
+    again = harness.run(experiment, algorithms=[NEIGHBORS], results=tmp_path)
+    assert again.to_frame()["algorithm"].tolist() == [NEIGHBORS] * 2

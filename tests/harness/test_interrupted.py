@@ -69,7 +69,7 @@ from pathlib import Path
 from jobs import job
 from harness.execution.supervisor import Supervisor
 
-deeds = {"fit": "daemonise+sleep", "daemon": sys.argv[1], "seconds": 600.0}
+deeds = {"fit": "daemonize+sleep", "daemon": sys.argv[1], "seconds": 600.0}
 with Supervisor(Path(sys.argv[2])) as supervisor:
     list(supervisor.supervise(job(deeds, timed=sys.argv[3] == "timed", timeout=600.0)))
 """

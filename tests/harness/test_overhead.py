@@ -27,22 +27,22 @@ def outcome(end: float, *walls: float) -> Outcome:
 def test_overhead_of_a_trial_excludes_the_algorithm_and_a_job_has_the_rest() -> None:
     # Three trials a second apart, 0.4 s of each in the algorithm; 2 s before the first cycle.
     outcomes = [outcome(3.0, 0.1, 0.3), outcome(4.0, 0.4), outcome(5.0, 0.4)]
-    result = overhead.summarise(outcomes, total=5.0)
+    result = overhead.summarize(outcomes, total=5.0)
     assert result.trial == pytest.approx(0.6)
     assert result.job == pytest.approx(2.0)
-    assert result.amortised == pytest.approx(5 / 3 - 0.4)
+    assert result.amortized == pytest.approx(5 / 3 - 0.4)
     assert result.trials == 3
 
 
 def test_failed_trial_is_reported() -> None:
     failed = replace(outcome(1.0), status=Status.CRASHED, failure=Failure("SIGSEGV", "it died"))
     with pytest.raises(HarnessError, match="it died"):
-        overhead.summarise([outcome(0.5), failed], total=2.0)
+        overhead.summarize([outcome(0.5), failed], total=2.0)
 
 
 def test_one_trial_is_too_few() -> None:
     with pytest.raises(HarnessError, match="too few"):
-        overhead.summarise([outcome(0.5)], total=2.0)
+        overhead.summarize([outcome(0.5)], total=2.0)
 
 
 def test_no_op_predictions_have_the_right_shape() -> None:
@@ -62,7 +62,7 @@ def test_no_op_algorithm_exists_only_on_request() -> None:
 def test_run_of_the_no_op_algorithm_is_measured() -> None:
     result = overhead.measure_overhead(folds=3, repeats=1)
     assert result.trials == 3
-    assert 0 < result.trial < result.amortised
+    assert 0 < result.trial < result.amortized
     assert result.job > 0
 
 
@@ -77,7 +77,7 @@ def test_starts_of_both_kinds_are_measured(monkeypatch) -> None:
     monkeypatch.setattr(overhead, "Session", Noted)
     result = overhead.measure_starts()
     assert kinds == [False, True, True]  # the first fork waits for its template
-    assert result.anew > 0
+    assert result.spawned > 0
     assert result.forked > 0
     assert result.template > 0
 

@@ -152,7 +152,7 @@ def test_suites_and_unknown_names():
         plan(registry, algorithms=["our"])
 
 
-def test_all_misspelt_names_are_reported_at_once():
+def test_all_misspelled_names_are_reported_at_once():
     registry = registry_of(OURS, dataset("d", suites=("small",)))
     with pytest.raises(ConfigError) as caught:
         plan(registry, datasets=["zzz", "d", "suite:smal"])
@@ -365,7 +365,7 @@ def test_duel_never_times_a_search():
         assert duel.a.trials[0].params == {"n": 9}
 
 
-def test_misspelt_capacity_of_a_duel_is_refused():
+def test_misspelled_capacity_of_a_duel_is_refused():
     registry = registry_of(OURS, THEIRS, dataset("d"))
     experiment = parse_experiment({"name": "x", "datasets": ["d"], "capacity": {"tres": 3}}, "here")
     with pytest.raises(ConfigError, match="did you mean 'trees'"):

@@ -37,7 +37,7 @@ def test_plugin_file_is_loaded(tmp_path):
     assert registry.entry("metric", "loss").path.endswith("mine.py")
 
 
-def test_misspelt_hook_names_the_file_and_the_known_hooks(tmp_path):
+def test_misspelled_hook_names_the_file_and_the_known_hooks(tmp_path):
     path = plugin(
         tmp_path,
         "from harness import hookimpl\n@hookimpl\ndef register_algorithm(register): pass\n",

@@ -38,7 +38,7 @@ def test_number_of_idle_workers_is_limited_by_memory(monkeypatch, gib, kept):
 
 
 def test_worker_of_a_plugin_is_reused_and_the_oldest_ends_first(tmp_path):
-    kept = pool.Pool(tmp_path, most_idle=2)
+    kept = pool.Pool(tmp_path, max_idle=2)
     sessions = {name: FakeSession() for name in "abc"}
     for name, session in sessions.items():
         kept.give_back(job(name), session)
@@ -48,7 +48,7 @@ def test_worker_of_a_plugin_is_reused_and_the_oldest_ends_first(tmp_path):
 
 
 def test_worker_with_a_large_table_is_not_kept(tmp_path):
-    kept = pool.Pool(tmp_path, most_idle=2)
+    kept = pool.Pool(tmp_path, max_idle=2)
     small, large = FakeSession(pool.IDLE_BYTES), FakeSession(pool.IDLE_BYTES + 1)
     kept.give_back(job("a"), large)
     kept.give_back(job("a"), small)
@@ -57,7 +57,7 @@ def test_worker_with_a_large_table_is_not_kept(tmp_path):
 
 
 def test_idle_workers_can_be_ended_while_busy_ones_continue(tmp_path):
-    kept = pool.Pool(tmp_path, most_idle=2)
+    kept = pool.Pool(tmp_path, max_idle=2)
     idle, busy = FakeSession(), FakeSession()
     kept.give_back(job("b"), busy)
     assert kept.take(job("b")) is busy

@@ -24,14 +24,14 @@ def table():
     frame = pd.DataFrame(
         {
             "number": [1.0, np.nan, 3.0, 10.0, 5.0, np.nan],
-            "colour": pd.Categorical(["red", "blue", None, "red", "green", None]),
+            "color": pd.Categorical(["red", "blue", None, "red", "green", None]),
             "count": [3, 2, 1, 0, 1, 2],
         }
     )
     return Table(frame, np.zeros(6))
 
 
-TRAIN = np.array([0, 1, 3])  # colours red, blue, red: green and missing are not seen
+TRAIN = np.array([0, 1, 3])  # colors red, blue, red: green and missing are not seen
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_ordinal_codes_are_positions_among_sorted_training_categories():
     data = table()
     prepared = fit_preparation("ordinal", data, TRAIN)
     assert prepared.categorical == ()
-    assert prepared.columns == ("number", "colour", "count")
+    assert prepared.columns == ("number", "color", "count")
     np.testing.assert_array_equal(prepared.apply(data.X)[:, 1], [1, 0, np.nan, 1, -1, np.nan])
 
 
@@ -118,11 +118,11 @@ def test_imputed_missing_category_is_unseen_unless_in_training():
 def test_onehot_has_a_column_for_each_training_category():
     data = table()
     plain = fit_preparation("onehot", data, TRAIN)
-    assert plain.columns == ("number", "colour=blue", "colour=red", "count")
+    assert plain.columns == ("number", "color=blue", "color=red", "count")
     expected = [[0, 1], [1, 0], [np.nan, np.nan], [0, 1], [0, 0], [np.nan, np.nan]]
     np.testing.assert_array_equal(plain.apply(data.X)[:, 1:3], expected)
     imputed = fit_preparation("onehot+impute", data, np.arange(6))
-    assert imputed.columns[1:5] == ("colour=blue", "colour=green", "colour=red", "colour=(missing)")
+    assert imputed.columns[1:5] == ("color=blue", "color=green", "color=red", "color=(missing)")
     np.testing.assert_array_equal(imputed.apply(data.X)[:, 1:5].sum(axis=1), np.ones(6))
     np.testing.assert_array_equal(imputed.apply(data.X)[:, 4], [0, 0, 1, 0, 0, 1])
 
@@ -169,8 +169,8 @@ def test_unknown_names_and_text_columns_are_refused():
 )
 def test_rows_are_prepared_equally_alone_and_together(codes, numbers, n_train, name):
     n = min(len(codes), len(numbers))
-    colours = pd.Categorical.from_codes(codes[:n], categories=["b", "a", "c"])
-    frame = pd.DataFrame({"c": colours, "x": numbers[:n]})
+    colors = pd.Categorical.from_codes(codes[:n], categories=["b", "a", "c"])
+    frame = pd.DataFrame({"c": colors, "x": numbers[:n]})
     prepared = fit_preparation(name, Table(frame, np.zeros(n)), np.arange(n_train))
     whole = prepared.apply(frame)
     assert whole.shape == (n, len(prepared.columns))

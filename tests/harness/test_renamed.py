@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 
-from harness import Algorithm, Executor, Task
+from harness import Algorithm, Dataset, Executor, Task
 from harness.analysis.run_view import Parity
 from harness.core.renamed import renamed
+from reports import Key
 
 LEVELS = {"default": "L2"}
 
@@ -24,6 +25,13 @@ def test_declaration_with_the_old_name():
 def test_executor_with_the_old_name():
     with pytest.deprecated_call(match="run_duels"):
         assert Executor("mine", len, fight=map).run_duels is map
+
+
+def test_dataset_and_key_with_the_old_name():
+    with pytest.deprecated_call(match=r"'licence' is now called 'license'"):
+        assert Dataset("mine", Task.BINARY, len, "", 4, 2, licence="CC0").license == "CC0"
+    with pytest.deprecated_call(match=r"'colour' is now called 'color'"):
+        assert Key("dot", colour="blue", text="ours") == Key("dot", "blue", "ours")
 
 
 def test_new_names_and_copies_do_not_warn():

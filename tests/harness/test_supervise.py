@@ -147,7 +147,7 @@ def test_hanging_trial_is_ended_with_its_children_and_the_rest_continues(supervi
 )
 def test_daemon_does_not_outlive_its_trial(supervisor, tmp_path, then, status, program, timed):
     place = tmp_path / "daemon"
-    deeds = {"fit": f"daemonise+{then}", "daemon": str(place), "program": program, "seconds": 60.0}
+    deeds = {"fit": f"daemonize+{then}", "daemon": str(place), "program": program, "seconds": 60.0}
     ended, last = run(supervisor, deeds, {}, timed=timed, timeout=6.0)
     assert (ended.status, last.status) == (status, Status.DONE)
     assert not running(int(place.read_text()))
@@ -157,7 +157,7 @@ def test_daemon_does_not_outlive_its_trial(supervisor, tmp_path, then, status, p
 def test_daemon_ends_with_a_worker_that_ends_normally(tmp_path):
     place = tmp_path / "daemon"
     with Supervisor(tmp_path / "work") as supervisor:
-        [done] = run(supervisor, {"fit": "daemonise", "daemon": str(place)})
+        [done] = run(supervisor, {"fit": "daemonize", "daemon": str(place)})
     assert done.status is Status.DONE
     assert not running(int(place.read_text()))
 

@@ -14,7 +14,7 @@ CLASSIFIERS = {
 }
 
 
-def labelled(seed, n=120, n_classes=2, d=4):
+def labeled(seed, n=120, n_classes=2, d=4):
     """Return X, string labels, and weights, some of them 0."""
     rng = np.random.default_rng(seed)
     X = table(rng, n, d)

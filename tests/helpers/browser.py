@@ -168,7 +168,7 @@ class Page:
         self.call("Emulation.setDeviceMetricsOverride", deviceScaleFactor=1, **size)
 
     def emulate(self, *, dark: bool = False, media: str = "") -> None:
-        """Prefer a colour scheme, and show the page as on ``print`` or ``screen``."""
+        """Prefer a color scheme, and show the page as on ``print`` or ``screen``."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         self.call("Emulation.setEmulatedMedia", media=media, features=[scheme, still])

@@ -8,14 +8,14 @@ itself passes, are listed.
 OTHER_TREES = "it compares values with the library's own to a tolerance; our trees are not its own"
 PRIVATE = "it reads a private attribute or method of the library"
 OWN_ERROR = "it expects a warning of the library's own type"
-MISSPELT = "it gives a parameter that does not exist; here that is an error"
+MISSPELLED = "it gives a parameter that does not exist; here that is an error"
 
 FAILURES = {
     "test_sklearn::test_lambdarank": OTHER_TREES,
     "test_first_metric_only": OTHER_TREES,
     "test_multiclass_custom_objective": OTHER_TREES,
     "test_nan_handle": "weights that are all 0 are refused",
-    "test_verbosity_is_respected_when_using_custom_objective": MISSPELT,
+    "test_verbosity_is_respected_when_using_custom_objective": MISSPELLED,
     "test_sklearn::test_metrics": PRIVATE,
     "test_sklearn_tags_should_correctly_reflect_lightgbm_specific_values": PRIVATE,
     "test_default_n_jobs": "it expects the number of processors in the text of the model",

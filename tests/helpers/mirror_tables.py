@@ -37,8 +37,8 @@ def read_table(name, most_rows, seed):
     table = pd.DataFrame(loaded.X.toarray()) if sparse.issparse(loaded.X) else loaded.X
     is_categorical = [isinstance(kind, pd.CategoricalDtype) for kind in table.dtypes]
     columns = [
-        column.cat.codes.replace(-1, np.nan) if is_set else column
-        for is_set, (_, column) in zip(is_categorical, table.items(), strict=True)
+        column.cat.codes.replace(-1, np.nan) if is_category else column
+        for is_category, (_, column) in zip(is_categorical, table.items(), strict=True)
     ]
     X = np.column_stack([np.asarray(column, np.float64) for column in columns])
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:most_rows])

@@ -8,7 +8,7 @@ def runs(values, n_zeros):
     return np.unique(np.append(values[~np.isnan(values)], np.zeros(n_zeros)), return_counts=True)
 
 
-def find_bundles(entries, order, needed, most, room, most_cells=256):
+def find_bundles(entries, order, needed, most, room, max_cells=256):
     """Return bundles as lists of features, and the features without a bundle.
 
     Parameters
@@ -19,7 +19,7 @@ def find_bundles(entries, order, needed, most, room, most_cells=256):
     for f in order:
         for bundle in bundles:
             hits = len(entries[f] & bundle["rows"])
-            if bundle["used"] + needed[f] <= most_cells and bundle["hits"] + hits <= most:
+            if bundle["used"] + needed[f] <= max_cells and bundle["hits"] + hits <= most:
                 break
         else:
             if len(bundles) == room:
@@ -38,7 +38,7 @@ def find_bundles(entries, order, needed, most, room, most_cells=256):
 def bins_of(bins, n_rows):
     """Return the bin of every row and feature of a `booster_arrays.Bins`."""
     values = np.zeros((n_rows, len(bins.count)), np.int64)
-    places, lists = bins.layout, bins.sparse
+    places, sparse = bins.layout, bins.sparse
     n_dense = bins.rows.shape[1]
     for f, column in enumerate(places.column):
         if column < 0:
@@ -47,8 +47,8 @@ def bins_of(bins, n_rows):
             cells = bins.rows[:, column].astype(np.int64)
         else:
             cells = np.zeros(n_rows, np.int64)
-            own = slice(lists.of_feature[f], lists.of_feature[f + 1])
-            cells[lists.rows[own]] = lists.bins[own]
+            own = slice(sparse.of_feature[f], sparse.of_feature[f + 1])
+            cells[sparse.rows[own]] = sparse.bins[own]
         default, first = places.default[f], places.first[f]
         if default < 0:
             values[:, f] = cells

@@ -73,7 +73,7 @@ def best_set(g, h, missing, sizes, rules):
 
 
 def cut(weight, slope, room):
-    """Return the groups of neighbours, as lists of places.
+    """Return the groups of neighbors, as lists of places.
 
     Parameters
     ----------

@@ -235,7 +235,7 @@ def pruned(summary, most):
 
 
 def combined(first, second):
-    """Return two summaries merged: ranks grow by those of the other one's neighbours."""
+    """Return two summaries merged: ranks grow by those of the other one's neighbors."""
     results = []
     for value in sorted({entry[3] for entry in first + second}):
         entry = [f32(0), f32(0), f32(0), value]

@@ -28,9 +28,9 @@ def draw_case(seed, objective):
     X = np.column_stack([np.where(np.isnan(x).all(), 0.0, x) for x, _ in results])
     params = {name: given[rng.integers(len(given))] for name, given in CHOICES.items()}
     categorical = []
-    for f, (_, is_set) in enumerate(results):
+    for f, (_, is_categorical) in enumerate(results):
         codes = np.minimum(X[:, f] + (np.nanmin(X[:, f]) < 0), params["max_bin"] - 1)
-        if is_set and (codes >= 0).all() | np.isnan(codes).any():
+        if is_categorical and (codes >= 0).all() | np.isnan(codes).any():
             X[:, f] = codes
             categorical.append(f)
     weight = None

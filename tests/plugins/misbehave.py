@@ -68,7 +68,7 @@ def hang_with_child(params):
     time.sleep(600)
 
 
-def daemonise(params):
+def daemonize(params):
     """Start a daemon, whose parent ends at once, and wait until it has written its process id."""
     if not os.fork():
         os.setsid()
@@ -156,7 +156,7 @@ DEEDS = {
     "memory_error": lambda _: np.ones(2**50),
     "sleep": lambda params: time.sleep(params["seconds"]),
     "hang": hang_with_child,
-    "daemonise": daemonise,
+    "daemonize": daemonize,
     "brood": brood,
     "grow": grow,
     "flood": flood,

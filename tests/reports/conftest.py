@@ -96,7 +96,7 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
             "machine": {
                 "cpu": text("cpu", "A CPU @ 2 GHz"),
                 "cores": 2,
-                "virtualised": True,
+                "virtualized": True,
                 "load": [0.1, 0.2, 0.3],
                 "versions": {"numpy": "2.4.0"},
             },
@@ -127,7 +127,7 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
                 "missing": True,
                 "source": text("source", "bundled"),
                 "summary": text("summary", "Measurements of something, to predict something."),
-                "licence": "CC-BY-4.0",
+                "license": "CC-BY-4.0",
             }
             for name, task in plan.datasets.items()
         },
@@ -174,8 +174,8 @@ def make_cell(rng: random.Random, plan: Plan, algorithm: str, dataset: str, task
         make_outcome(rng, plan, make_trial(algorithm, dataset, task, fold))
         for fold in range(plan.splits)
     ]
-    centre = rng.uniform(0.05, 0.6)
-    loss = tuple(rng.gauss(centre, 0.02) if o.status is Status.DONE else math.nan for o in outcomes)
+    center = rng.uniform(0.05, 0.6)
+    loss = tuple(rng.gauss(center, 0.02) if o.status is Status.DONE else math.nan for o in outcomes)
     names = ("rmse_sd", "r2") if task is Task.REGRESSION else ("log_loss", "accuracy")
     seconds = {
         phase: max(s.wall for o in outcomes for s in o.samples if s.phase == phase)

@@ -12,16 +12,16 @@ CSS = (ASSETS / "report.css").read_text(encoding="utf-8")
 JS = (ASSETS / "report.js").read_text(encoding="utf-8")
 HIGHLIGHT = (ASSETS / "highlight.js").read_text(encoding="utf-8")
 COMPARE = (ASSETS / "compare.js").read_text(encoding="utf-8")
-COLOURS = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", CSS))
+COLORS = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", CSS))
 TEXT = [(ink, paper) for ink in ("ink", "muted", "link") for paper in ("paper", "card")]
 TINTED = [(tone, f"{tone}-tint") for tone in ("good", "same", "bad", "unsure")]
 TINTED += [("ink", "bad-tint"), ("link", "bad-tint")]
 MARKS = [(c, "paper") for c in ("blue", "orange", "green", "purple", "amber", "sky", "muted")]
 
 
-def luminance(colour: str) -> float:
+def luminance(color: str) -> float:
     """Return the relative luminance of WCAG 2.2 of #rrggbb."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
@@ -36,8 +36,8 @@ def contrast(front: str, back: str) -> float:
     ("front", "back", "least"),
     [(*pair, 4.5) for pair in TEXT + TINTED] + [(*pair, 3.0) for pair in MARKS],
 )
-def test_colours_contrast_with_their_background(theme, front, back, least) -> None:
-    shades = [COLOURS[name].split(", ")[theme] for name in (front, back)]
+def test_colors_contrast_with_their_background(theme, front, back, least) -> None:
+    shades = [COLORS[name].split(", ")[theme] for name in (front, back)]
     assert contrast(*shades) >= least
 
 

@@ -33,7 +33,7 @@ HIDDEN_COLUMNS = """
       e.querySelectorAll("thead th")[cell.cellIndex].textContent])));
   const list = document.querySelector("nav ul");
   return { tables: tables.length, cut: cut.map((e) => e.textContent.slice(0, 60)).slice(0, 5),
-           unlabelled: labels.filter(([label, title]) => label !== title).slice(0, 5),
+           unlabeled: labels.filter(([label, title]) => label !== title).slice(0, 5),
            bar: getComputedStyle(list).scrollbarWidth };
 """
 # Sorts, filters and saves the leaderboard as a reader would.
@@ -107,16 +107,16 @@ def test_no_column_of_a_table_is_hidden_on_a_phone(browser, file_of, kind) -> No
         page.evaluate(OPENED)
         found = page.evaluate(HIDDEN_COLUMNS.replace("${scope}", "main"))
     assert found.pop("tables") > 3
-    assert found == {"cut": [], "unlabelled": [], "bar": "none"}
+    assert found == {"cut": [], "unlabeled": [], "bar": "none"}
 
 
 def test_first_screen_on_a_phone_needs_no_script(browser, file_of) -> None:
     with browser.page(file_of("typical"), width=390, script=False) as page:
         found = page.evaluate(HIDDEN_COLUMNS.replace("${scope}", "#summary"))
-    assert found == {"tables": 1, "cut": [], "unlabelled": [], "bar": "none"}
+    assert found == {"tables": 1, "cut": [], "unlabeled": [], "bar": "none"}
 
 
-# Choose two algorithms; return the names of the marks and rows that stay, and of the grey marks.
+# Choose two algorithms; return the names of the marks and rows that stay, and of the gray marks.
 CHOOSE = """
   const selects = [...document.querySelectorAll(".choose select")];
   const names = ["bagging", "catboost"];
@@ -129,15 +129,15 @@ CHOOSE = """
   const marks = [...document.querySelectorAll("svg [data-a]")];
   const rows = [...document.querySelectorAll("[data-name=leaderboard-binary] tbody tr")];
   const is = (off) => (e) => e.classList.contains("off") === off;
-  const grey = (all, name, off) => [...new Set(all.filter(is(off)).map(name))].sort();
+  const gray = (all, name, off) => [...new Set(all.filter(is(off)).map(name))].sort();
   return { hash: location.hash, chosen: selects.map((select) => select.value),
-           bright: grey(marks, (e) => e.dataset.a, false),
-           grey: grey(marks, (e) => e.dataset.a, true),
-           rows: grey(rows, (e) => e.cells[0].querySelector("code").textContent, false) };
+           bright: gray(marks, (e) => e.dataset.a, false),
+           gray: gray(marks, (e) => e.dataset.a, true),
+           rows: gray(rows, (e) => e.cells[0].querySelector("code").textContent, false) };
 """
 
 
-def test_two_algorithms_stay_in_colour_and_the_address_keeps_them(browser, file_of) -> None:
+def test_two_algorithms_stay_in_color_and_the_address_keeps_them(browser, file_of) -> None:
     path = file_of("typical")
     with browser.page(path) as page:
         found = page.evaluate(CHOOSE)
@@ -150,8 +150,8 @@ def test_two_algorithms_stay_in_colour_and_the_address_keeps_them(browser, file_
     assert found["hash"] == "#speed~bagging~catboost"
     assert found["chosen"] == found["rows"] == ["bagging", "catboost"]
     assert {"bagging", "catboost"} <= set(found["bright"])
-    assert {"decision_tree", "lightgbm_gbdt", "xgboost_hist"} <= set(found["grey"])
-    assert not {"bagging", "catboost"} & set(found["grey"])
+    assert {"decision_tree", "lightgbm_gbdt", "xgboost_hist"} <= set(found["gray"])
+    assert not {"bagging", "catboost"} & set(found["gray"])
 
 
 # Choose each option of a switch; return the parts that are visible after each choice.

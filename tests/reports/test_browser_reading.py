@@ -46,7 +46,7 @@ CONTRAST = """
   }
   return { seen, poor: [...new Set(poor)].slice(0, 5) };
 """
-# Contrast of every chart colour with the background: 3 to 1 for marks with a meaning.
+# Contrast of every chart color with the background: 3 to 1 for marks with a meaning.
 INKS = """
   const parse = (c) => c.match(/[\\d.]+/g).map(Number);
   const channel = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
@@ -63,9 +63,9 @@ INKS = """
   }));
 """
 NAMES = """
-  const labelled = (e) => (e.getAttribute("aria-labelledby") ?? "").split(" ")
+  const labeled = (e) => (e.getAttribute("aria-labelledby") ?? "").split(" ")
     .map((id) => document.getElementById(id)?.textContent ?? "").join("");
-  const name = (e) => (e.getAttribute("aria-label") || labelled(e) || e.labels?.[0]?.textContent
+  const name = (e) => (e.getAttribute("aria-label") || labeled(e) || e.labels?.[0]?.textContent
     || e.textContent).trim();
   const all = "a, button, input, summary, [role=img], [role=group], table, nav, section";
   const nameless = [...document.querySelectorAll(all)].filter((e) => !name(e));

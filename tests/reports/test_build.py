@@ -62,8 +62,8 @@ def test_page_is_well_formed(page_of, parse, kind) -> None:
     assert len(page.all("h1")) == 1
     assert page.all("html")[0]["lang"] == "en"
     assert "This section failed" not in page.text
-    for labelled in ("aria-labelledby",):
-        assert {a[labelled] for _, a in page.tags if labelled in a} <= set(ids)
+    for labeled in ("aria-labelledby",):
+        assert {a[labeled] for _, a in page.tags if labeled in a} <= set(ids)
 
 
 @pytest.mark.parametrize("kind", KINDS)

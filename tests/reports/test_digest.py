@@ -92,7 +92,7 @@ def test_unbounded_interval_is_null_in_json(views) -> None:
     assert summary["word"] == "undecided"
 
 
-def test_parity_levels_and_gates_are_summarised(views) -> None:
+def test_parity_levels_and_gates_are_summarized(views) -> None:
     view = views["typical"]()
     one = replace(view.parity[0], parity_level="L3", params=({}, {}))
     two = replace(one, dataset="another", parity_level="")

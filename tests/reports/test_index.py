@@ -14,7 +14,7 @@ from harness.analysis.run_view import Interval, Parity, Speed
 from harness.analysis.trends import Level, RunPoint
 from reports import Page, Report, build_index, build_report, write_index
 from reports.charts.plot import Dots
-from reports.page.courses import run_names, score_figure, speed_figure, steps_of
+from reports.page.run_history import run_names, score_figure, speed_figure, steps_of
 from reports.page.run_tables import other_tables, scores_table
 from reports.sections import history
 
@@ -90,10 +90,10 @@ def test_step_is_marked_and_given_as_a_share(points) -> None:
     several = tuple(point(i, 0.3, v) for i, (_, v) in enumerate(line))
     figure = speed_figure(several, "x")
     assert [bool(row[4].text) for row in figure.table.rows].index(True) == 4
-    rings = [m for p in figure.spec.panels for m in p.marks if m.colour == "amber"]
+    rings = [m for p in figure.spec.panels for m in p.marks if m.color == "amber"]
     assert [len(r.points) for r in rings] == [1]
     assert figure.keys[-1].text == "step here"
-    assert all(key.colour != "amber" for key in speed_figure(points, "x").keys)
+    assert all(key.color != "amber" for key in speed_figure(points, "x").keys)
 
 
 def test_other_params_or_rows_have_their_own_line_and_row(points) -> None:

@@ -81,13 +81,13 @@ def test_first_calls_of_variants_are_not_pooled(typical) -> None:
     samples = (Sample("fit", 0.1, 0.1),)
     blocks = (Block(0, 0, "fit", "ABBA", samples, samples),)
 
-    def labelled(name):
+    def labeled(name):
         trials = tuple(replace(trial, algorithm=name) for trial in duel.duel.a.trials)
         job = replace(duel.duel.a, trials=trials)
         return replace(duel, duel=replace(duel.duel, a=job), facts=facts, blocks=blocks)
 
     names = ["gbdt.column_wise", "gbdt.row_wise"]
-    view = replace(typical, duels=tuple(map(labelled, names)))
+    view = replace(typical, duels=tuple(map(labeled, names)))
     (panel,) = cold_and_warm(Page(view))
     assert [row[0].value for row in panel.blocks[1].rows] == names
 

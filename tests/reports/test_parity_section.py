@@ -108,7 +108,7 @@ def test_drawing_has_a_line_per_node_and_a_branch_per_child(parse):
     assert "right: x < 2 (60)" in page.text
 
 
-def test_only_the_marked_node_has_its_shape_and_colour(parse):
+def test_only_the_marked_node_has_its_shape_and_color(parse):
     page = parse(str(draw_tree(LINES, "a tree")))
     orange = [tag for tag, a in page.tags if a.get("fill") == "#d55e00"]
     assert orange == ["path"]

@@ -232,11 +232,11 @@ def test_pareto_front_has_only_undominated_points() -> None:
 def test_legends_name_only_drawn_items() -> None:
     assert [key.text for key in legends.keys(legends.SPEEDS, ["slower"])] == ["slower"]
     for meanings in (legends.ORIGINS, legends.SPEEDS, legends.VERDICTS):
-        symbols, shapes, colours = zip(*meanings.values(), strict=True)
-        assert len(set(symbols)) == len(set(shapes)) == len(set(colours)) == len(meanings)
-        assert set(colours) <= set(PALETTE)
+        symbols, shapes, colors = zip(*meanings.values(), strict=True)
+        assert len(set(symbols)) == len(set(shapes)) == len(set(colors)) == len(meanings)
+        assert set(colors) <= set(PALETTE)
     assert [k.text for k in legends.series_keys(["a", "b"])] == ["a", "b"]
-    assert len({(colour, dash) for colour, dash, _ in legends.SERIES}) == len(legends.SERIES)
+    assert len({(color, dash) for color, dash, _ in legends.SERIES}) == len(legends.SERIES)
 
 
 def test_bars_of_a_row_belong_to_its_algorithm() -> None:

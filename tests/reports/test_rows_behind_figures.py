@@ -10,7 +10,7 @@ from reports import Figure, Fragment, Page, Table
 from reports.blocks.tables import csv_text
 from reports.charts.plot import Boxes, Dots, Lines, Plot
 
-GUIDES = ("muted", "ink", "paper")  # colours of marker lines, which show no number
+GUIDES = ("muted", "ink", "paper")  # colors of marker lines, which show no number
 # Sections whose bars are shares of their rows, and those whose bars are roots of shares.
 SHARES = {"phases", "predictions"}
 ROOTS = "Share of the gains"
@@ -48,11 +48,11 @@ def rounded(value: float) -> float:
 
 
 def drawn(figure: Figure) -> Iterator[tuple[float, float]]:
-    """Yield every point that shows a number: dots, or the corners of labelled lines."""
+    """Yield every point that shows a number: dots, or the corners of labeled lines."""
     assert isinstance(figure.spec, Plot)
     for panel in figure.spec.panels:
         dots = [m for m in panel.marks if isinstance(m, Dots)]
-        lines = [m for m in panel.marks if isinstance(m, Lines) and m.colour not in GUIDES]
+        lines = [m for m in panel.marks if isinstance(m, Lines) and m.color not in GUIDES]
         for dot in dots:
             yield from dot.points
         for mark in lines if not dots else ():
@@ -101,7 +101,7 @@ def test_every_bar_is_a_share_of_its_row(figures_of_sections) -> None:
 
 
 def _is_share(share: float, row: list[float]) -> bool:
-    """Return True if a number of a row is this share of some sum of its neighbours."""
+    """Return True if a number of a row is this share of some sum of its neighbors."""
     values = [v for v in row if math.isfinite(v) and v >= 0]
     sums = [sum(values[i:j]) for i in range(len(values)) for j in range(i + 1, len(values) + 1)]
     return any(s > 0 and abs(v / s - share) < 1e-6 for v in values for s in sums)

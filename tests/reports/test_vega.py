@@ -22,10 +22,10 @@ def bars(names, **mark):
     }
 
 
-def test_every_colour_of_the_palette_follows_the_theme() -> None:
-    for colour in PALETTE.values():
+def test_every_color_of_the_palette_follows_the_theme() -> None:
+    for color in PALETTE.values():
         for paint in ("fill", "stroke"):
-            assert re.search(rf'\[{paint}="{colour}"\] {{ {paint}: var\(--\w+\)', CSS), colour
+            assert re.search(rf'\[{paint}="{color}"\] {{ {paint}: var\(--\w+\)', CSS), color
 
 
 def test_chart_is_an_image_with_a_name() -> None:

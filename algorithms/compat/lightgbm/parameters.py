@@ -8,7 +8,7 @@ from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 
 ROUNDS = "num_iterations"
 STOP = "early_stopping_round"
-MOST_BINS = MAX_BINS - 1
+MAX_BIN_LIMIT = MAX_BINS - 1
 
 
 def choose(params, name, default):
@@ -68,7 +68,7 @@ def warn_of_rounds(params):
 def drop_aliases(params):
     """Return parameters with one name each, and print which names are ignored.
 
-    None and an empty list stand for the default.
+    None and an empty list mean the default.
     """
     given = {name: value for name, value in params.items() if not is_same(value, [])}
     given = {name: value for name, value in given.items() if value is not None}
@@ -109,11 +109,13 @@ def check_numbers(params, defaults):
 
 
 def limit_bins(params):
-    """Replace a ``max_bin`` above `MOST_BINS` in the parameters, with a warning."""
+    """Replace a ``max_bin`` above `MAX_BIN_LIMIT` in the parameters, with a warning."""
     for name in LIGHTGBM.by_name["max_bin"].names:
-        if isinstance(params.get(name), int) and params[name] > MOST_BINS:
-            warn(f"{name}={params[name]} is more than {MOST_BINS} bins: {MOST_BINS} are used")
-            params[name] = MOST_BINS
+        if isinstance(params.get(name), int) and params[name] > MAX_BIN_LIMIT:
+            warn(
+                f"{name}={params[name]} is more than {MAX_BIN_LIMIT} bins: {MAX_BIN_LIMIT} are used"
+            )
+            params[name] = MAX_BIN_LIMIT
 
 
 def read_params(params):

@@ -87,7 +87,7 @@ def refit_linear_leaves(linear, fitter, at, derivatives, new, rate, decay_rate):
     linear : harness.LinearLeaves of all trees
     fitter : LinearLeafFitter, of the training rows
     at : (n_rows,), node of each row's leaf
-    derivatives : g and h, float32 (n_rows,); an empty h stands for ones
+    derivatives : g and h, float32 (n_rows,); an empty h means ones
     new : (n_leaves,), new values of the nodes that rows reach, ascending by node
     rate : float, factor of the fitted coefficients
     decay_rate : float

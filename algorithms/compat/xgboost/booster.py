@@ -39,7 +39,7 @@ IN_EACH_ROUND = ("learning_rate", "subsample", "colsample_bytree", "colsample_by
 IN_EACH_ROUND += ("colsample_bynode",)
 # Parameters that do not change the training.
 NO_TRAINING = ("eval_metric", "disable_default_eval_metric", "verbosity", "nthread", "n_jobs")
-DEFAULT_METRIC = object()  # stands for the metric of the objective
+DEFAULT_METRIC = object()  # means the metric of the objective
 NO_STOPPING = "`{}` is only defined when early stopping is used."
 
 
@@ -261,7 +261,7 @@ class Booster(ModelAttributes, NewtonBooster):
         return found
 
     def _metric_names(self, core):
-        """Return the names of the metrics; `DEFAULT_METRIC` stands for that of the objective."""
+        """Return the names of the metrics; `DEFAULT_METRIC` means that of the objective."""
         wanted = self._params.get("eval_metric")
         if wanted is not None:
             return list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]

@@ -16,7 +16,7 @@ __all__ = [
     "TrainingCallback",
     "TrainingCheckPoint",
 ]
-HIGHER = ("auc", "aucpr", "pre", "map", "ndcg")  # first letters of metrics to maximise
+HIGHER = ("auc", "aucpr", "pre", "map", "ndcg")  # first letters of metrics to maximize
 LOWER = ("mape",)
 
 

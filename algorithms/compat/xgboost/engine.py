@@ -41,7 +41,7 @@ def train(
     obj : callable, default=None
         The user's objective. It takes raw scores and the DMatrix, and returns g and h.
     maximize : bool, default=None
-        Whether early stopping maximises the metric.
+        Whether early stopping maximizes the metric.
     early_stopping_rounds : int, default=None
         Number of rounds without improvement after which the training ends.
     evals_result : dict, default=None

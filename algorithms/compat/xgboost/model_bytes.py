@@ -120,7 +120,7 @@ def ranking_parameters(settings):
     XGBoost stores the biases of all positions beside `lambdarank_unbiased`; this file has neither.
     """
     flags = {
-        "lambdarank_normalization": settings.normalised,
+        "lambdarank_normalization": settings.normalized,
         "lambdarank_score_normalization": settings.by_difference,
         "ndcg_exp_gain": settings.exponential,
     }

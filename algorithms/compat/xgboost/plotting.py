@@ -117,7 +117,7 @@ def plot_tree(
         Whether to show gains and covers.
     tree_idx : int, default=0
     yes_color, no_color : str, default="black"
-        Colours of the edges.
+        Colors of the edges.
     **kwargs
         Other arguments of Graphviz. They have no effect.
 

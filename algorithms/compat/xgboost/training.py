@@ -184,7 +184,7 @@ class Margins:
     def add(self, model, rounds):
         """Add the rounds that are new; return the raw scores, float64 (n_rows, n_scores).
 
-        With dart all rounds are added anew, since each round may change the earlier ones.
+        With dart all rounds are added again, since each round may change the earlier ones.
 
         Parameters
         ----------

@@ -13,8 +13,8 @@ from algorithms.gbdt.kernels.booster_arrays import (
     FLUSHED,
     LEAVES,
     MAX_BINS,
-    MOST_G,
-    MOST_H,
+    MAX_G,
+    MAX_H,
     NEXT,
     NO_FEATURE,
     PLANES,
@@ -35,7 +35,7 @@ from algorithms.gbdt.kernels.narrow_leaf import (
     take_cells,
     unpack_cells,
 )
-from algorithms.gbdt.kernels.sparse_columns import build_listed
+from algorithms.gbdt.kernels.sparse_columns import build_sparse_histogram
 from algorithms.gbdt.kernels.split import (
     copy_best,
     is_better_split,
@@ -101,7 +101,7 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
     begin, stop = share_of(team, rank, start, end) if by_rows else (start, end)
     if len(bins.sparse.cells) > 0:
         stride = growth.cells.shape[1] // len(bins.layout.length)
-        build_listed(
+        build_sparse_histogram(
             bins.sparse,
             records,
             growth.rows,
@@ -292,7 +292,7 @@ def is_wide(leaf, spread, h, scale):
     """Return whether packed histogram entries of a leaf with these sums could overflow."""
     if scale.room:
         return leaf["end"] - leaf["start"] > scale.room
-    return spread > MOST_G or h > MOST_H
+    return spread > MAX_G or h > MAX_H
 
 
 @inner_kernel
@@ -304,7 +304,7 @@ def reduce_thread_best(team, growth, scratch, leaf, which):
         if is_better_split(split["gain"], split["feature"], scratch.best[best, which]):
             best = rank
     copy_best(growth.best[leaf], scratch.best[best, which])
-    if growth.best[leaf]["is_set"]:
+    if growth.best[leaf]["is_categorical"]:
         for b in range(MAX_BINS):
             growth.left_bins[leaf, b] = scratch.left_bins[best, which, b]
 

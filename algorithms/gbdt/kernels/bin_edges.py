@@ -61,33 +61,33 @@ def add_zeros(values, counts, n_runs, n_zeros):
 
 
 @kernel
-def find_edges(values, counts, most_bins, fewest_rows, edges):
+def find_edges(values, counts, max_bins, fewest_rows, edges):
     """Write the edges between the bins of a feature; return the number of edges.
 
     Parameters
     ----------
     values : (n,) float64, ascending and distinct
     counts : int64 (n,), number of rows with each value
-    most_bins : maximum number of bins, at least 1
+    max_bins : maximum number of bins, at least 1
     fewest_rows : minimum number of rows in a bin
-    edges : (most_bins,) float64, written
+    edges : (max_bins,) float64, written
     """
     n_rows = n_big = big_rows = np.int64(0)
     for i in range(len(values)):
         n_rows += counts[i]
-    mean = n_rows / most_bins
+    mean = n_rows / max_bins
     for i in range(len(values)):
         if counts[i] >= mean:
             n_big += 1
             big_rows += counts[i]
-    rest, bins_left = n_rows - big_rows, most_bins - n_big
-    if len(values) <= most_bins:
+    rest, bins_left = n_rows - big_rows, max_bins - n_big
+    if len(values) <= max_bins:
         mean, rest, bins_left = 0.0, np.int64(0), np.int64(len(values))
-    return close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges)
+    return close_bins(values, counts, mean, rest, bins_left, max_bins, fewest_rows, edges)
 
 
 @inner_kernel
-def close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges):
+def close_bins(values, counts, mean, rest, bins_left, max_bins, fewest_rows, edges):
     """Write an edge wherever the current bin has enough rows.
 
     Parameters
@@ -98,7 +98,7 @@ def close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, ed
     fill = rest / bins_left if bins_left > 0 else 0.0
     count = in_bin = 0
     for i in range(len(values) - 1):
-        if count == most_bins - 1:
+        if count == max_bins - 1:
             break
         is_big = counts[i] >= mean
         next_is_big = counts[i + 1] >= mean
@@ -145,7 +145,9 @@ def turn_rows(X, columns, rows, out, first, last):
 
 
 @kernel
-def find_column_edges(values, start, end, n_drawn, gaps, limits, work, counts, edges, found, span):
+def find_column_edges(
+    values, start, end, n_drawn, has_missing, limits, work, counts, edges, found, span
+):
     """Choose the edges of sparse columns; those with ``found[j]`` below 0 are left out.
 
     Parameters
@@ -153,7 +155,7 @@ def find_column_edges(values, start, end, n_drawn, gaps, limits, work, counts, e
     values : (n_entries,) float64, the entries of all columns
     start, end : int64 (n_columns,), start and end of each column's entries
     n_drawn : number of rows if absent entries are zero, else −1
-    gaps : bool (n_columns,), whether a column has missing values
+    has_missing : bool (n_columns,), whether a column has missing values
     limits : int64 (3,), maximum number of bins, minimum number of rows in a bin, and minimum number
         of rows on both sides of an edge (see `divides_rows`)
     work : (n + 1,) float64, scratch space for columns of at most n entries
@@ -165,7 +167,7 @@ def find_column_edges(values, start, end, n_drawn, gaps, limits, work, counts, e
     max_bin, in_bin, in_leaf = limits[0], limits[1], limits[2]
     for j in range(span[0], span[1]):
         n_entries = end[j] - start[j]
-        must_divide = in_leaf > 1 and not gaps[j]
+        must_divide = in_leaf > 1 and not has_missing[j]
         if found[j] < 0:
             continue
         if must_divide and n_drawn >= 0 and n_entries < in_leaf:
@@ -175,7 +177,7 @@ def find_column_edges(values, start, end, n_drawn, gaps, limits, work, counts, e
         n_zeros = n_drawn - n_entries if n_drawn >= 0 else np.int64(0)
         n_runs = count_runs(work[: n_values + 1], n_values, counts, n_zeros)
         n_rows = n_values + n_zeros
-        room = max(1, min(max_bin - np.int64(gaps[j]), n_rows // in_bin))
+        room = max(1, min(max_bin - np.int64(has_missing[j]), n_rows // in_bin))
         own = edges[start[j] : end[j]]
         n_edges = find_edges(work[:n_runs], counts[:n_runs], room, in_bin, own)
         if must_divide and not divides_rows(work[:n_runs], counts, own[:n_edges], in_leaf):

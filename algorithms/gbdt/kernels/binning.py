@@ -1,7 +1,7 @@
 """Replace values by their bin numbers.
 
 A value x is in the first bin whose upper edge is not below it: edges[b − 1] < x ≤ edges[b]. The
-binary search runs for many values in parallel, without branches, so that it can be vectorised.
+binary search runs for many values in parallel, without branches, so that it can be vectorized.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Arrays that the kernels of the histogram booster share.
 
-The gradient and the hessian of a row are quantised to integers and packed into one int64, the
+The gradient and the hessian of a row are quantized to integers and packed into one int64, the
 *record* of the row:
 
     record = g · 2³² + h          −2³⁰ ≤ g ≤ 2³⁰,  0 ≤ h ≤ 2³⁰
@@ -15,10 +15,10 @@ any number of threads or machines.
 
 A *column* of the table holds the bins of one feature, or a *bundle* of several features (exclusive
 feature bundling; Ke et al. 2017, section 4): in each row, at most one of them is outside its
-default bin. Cell 0 of a bundle stands for the rows in which all features are in their default
+default bin. Cell 0 of a bundle sums the rows in which all features are in their default
 bins; each feature has one cell for every other bin. The sums of a default bin are the sums of the
 leaf minus those of the other bins. Columns in which almost all rows are in the default bin are
-*sparse* ("listed"): only the other bins are stored, row by row.
+*sparse*: only the other bins are stored, row by row.
 """
 
 from typing import NamedTuple
@@ -29,8 +29,8 @@ from algorithms.runtime.thread_team import ThreadTeam
 
 HALF = 32  # bits of the lower half of a record
 LOW = (1 << HALF) - 1
-MOST_G = (1 << 31) - 1  # packed cells are exact up to this Σ|g|
-MOST_H = (1 << 32) - 1  # and up to this Σh
+MAX_G = (1 << 31) - 1  # packed cells are exact up to this Σ|g|
+MAX_H = (1 << 32) - 1  # and up to this Σh
 
 MAX_BINS = 256
 CACHE_LINE = 8  # cells
@@ -64,8 +64,8 @@ BEST = np.dtype(
         ("missing_left", np.int64),
         ("g", np.int64),  # of the left side, in steps
         ("h", np.int64),
-        ("ridge", np.float64),  # reg_lambda of its children
-        ("is_set", np.int64),  # 1: a categorical split; `left_bins` holds the bins that go left
+        ("reg_lambda", np.float64),  # reg_lambda of its children
+        ("is_categorical", np.int64),  # 1: categorical; bins that go left: `left_bins`
     ]
 )
 NODE = np.dtype(
@@ -75,7 +75,7 @@ NODE = np.dtype(
         ("feature", np.int64),
         ("bin", np.int64),
         ("missing_left", np.int64),
-        ("is_set", np.int64),
+        ("is_categorical", np.int64),
         ("gain", np.float64),
         ("value", np.float64),
         ("h", np.float64),
@@ -122,7 +122,7 @@ class Bins(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Constraints and regularisation of a tree; names are those of LightGBM's parameters."""
+    """Constraints and regularization of a tree; names are those of LightGBM's parameters."""
 
     num_leaves: int
     max_depth: int
@@ -149,7 +149,7 @@ class Rules(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Quantisation steps of gradients and hessians, and the seed of a tree."""
+    """Quantization steps of gradients and hessians, and the seed of a tree."""
 
     g: float
     h: float
@@ -263,5 +263,5 @@ class Scratch(NamedTuple):
 # to split next has been split. Then indices into `Scratch.sums`.
 LEAVES, NEXT, PLANES, ROWS, FORCED_FIRST, FORCED_LAST, IS_SPLIT = range(7)
 STATES = 8
-SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, LISTED_FLUSHED = range(6)
+SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, SPARSE_FLUSHED = range(6)
 N_SUMS = 16  # two cache lines

@@ -11,9 +11,9 @@ each tree together, and divide the rows of all other steps. Barriers separate th
 
 import numpy as np
 
-from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MOST_G, MOST_H, ROWS
+from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MAX_G, MAX_H, ROWS
 from algorithms.gbdt.kernels.category_codes import choose_bins
-from algorithms.gbdt.kernels.gradient_packing import LEAST_ROOM, write_records
+from algorithms.gbdt.kernels.gradient_packing import MIN_ROOM, write_records
 from algorithms.gbdt.kernels.gradients import SOFTMAX, differentiate, differentiate_classes
 from algorithms.gbdt.kernels.partition import begin_with
 from algorithms.gbdt.kernels.sparse_columns import cell_of
@@ -108,9 +108,9 @@ def begin_tree(team, rank, rounds, number, bins, growth, records, steps):
         team, rank, rounds.categories, at, k, records, sizes[1], bins
     ):
         return False
-    room = min(MOST_G // bounds[0], MOST_H // bounds[1])
+    room = min(MAX_G // bounds[0], MAX_H // bounds[1])
     steps[0], steps[1] = sizes[0], sizes[1]
-    steps[2] = room if room >= LEAST_ROOM else 0
+    steps[2] = room if room >= MIN_ROOM else 0
     steps[3] = rounds.extra_seeds[at, k]
     first, last = share_of(team, rank, np.int64(0), growth.state[ROWS])
     begin_with(rounds.rows, growth.rows, first, last)
@@ -154,7 +154,7 @@ def store_tree(rounds, at, k, growth):
     for i in range(2 * n_leaves - 1):
         copy_node(growth.nodes[i], nodes[i], rounds.rate, rounds.weight_unit)
         is_changed |= nodes[i]["value"] != 0.0
-        if growth.nodes[i]["is_set"]:
+        if growth.nodes[i]["is_categorical"]:
             for b in range(MAX_BINS):
                 rounds.goes_left[at, k, i, b] = growth.goes_left[i, b]
     if is_changed:
@@ -188,6 +188,6 @@ def copy_node(node, to, rate, weight_unit):
     """Copy a node field by field; multiply its value by the learning rate."""
     to["left"], to["right"] = node["left"], node["right"]
     to["feature"], to["bin"] = node["feature"], node["bin"]
-    to["missing_left"], to["is_set"] = node["missing_left"], node["is_set"]
+    to["missing_left"], to["is_categorical"] = node["missing_left"], node["is_categorical"]
     to["gain"], to["value"] = node["gain"] * weight_unit, node["value"] * rate
     to["h"], to["count"] = node["h"], node["count"]

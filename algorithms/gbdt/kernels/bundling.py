@@ -48,8 +48,8 @@ def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, 
     order : int64 (n_features,), the order in which features are bundled
     needed : int64 (n_features,), number of cells of each feature
     most : maximum number of conflicts in a bundle
-    taken : uint64 (most_bundles, ⌈n_rows / 64⌉), zeros; written: bit set of the rows with an entry
-    used, conflicts : int64 (most_bundles,), written: number of cells and conflicts of each bundle
+    taken : uint64 (max_bundles, ⌈n_rows / 64⌉), zeros; written: bit set of the rows with an entry
+    used, conflicts : int64 (max_bundles,), written: number of cells and conflicts of each bundle
     bundle : int64 (n_features,), written
     """
     n_bundles = 0
@@ -119,7 +119,7 @@ def cell_in(b, default, first):
 
 
 @kernel
-def list_entries(
+def write_sparse_entries(
     start, end, rows, bins, default, first, features, base, place, cells, column_cells
 ):
     """Write the cells of sparse features both row by row and feature by feature.

@@ -141,9 +141,9 @@ def is_better(g, h, missing_bin, n_cells, feature, stats, rules, scale, scratch,
     else:
         direction = np.int64(0)
         scan_constrained(*bins, feature, direction, 1.0, stats, rules, scale, sums, best)
-    if best["feature"] != feature or best["is_set"]:  # not updated
+    if best["feature"] != feature or best["is_categorical"]:  # not updated
         return False
-    best["is_set"] = 1
+    best["is_categorical"] = 1
     if h[missing_bin] == 0:
         best["missing_left"] = 1
     return True

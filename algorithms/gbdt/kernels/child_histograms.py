@@ -7,7 +7,7 @@ Both are scanned column by column, while the cells of a column are still in the 
 
 import numpy as np
 
-from algorithms.gbdt.kernels.booster_arrays import FLUSHED, HALF, LISTED_FLUSHED, LOW
+from algorithms.gbdt.kernels.booster_arrays import FLUSHED, HALF, LOW, SPARSE_FLUSHED
 from algorithms.gbdt.kernels.categorical_split import scan_sorted
 from algorithms.gbdt.kernels.constrained_split import scan_categorical, scan_constrained
 from algorithms.gbdt.kernels.narrow_leaf import accumulate_cells
@@ -33,7 +33,7 @@ def gather(scratch, threads, first, n_bins, g, h):
             g[b] = (cell >> HALF) + (g[b] if thread > threads[0] else 0)
             h[b] = (cell & LOW) + (h[b] if thread > threads[0] else 0)
             cells[np.uint64(first) + b] = 0
-        if scratch.sums[thread, FLUSHED] or scratch.sums[thread, LISTED_FLUSHED]:
+        if scratch.sums[thread, FLUSHED] or scratch.sums[thread, SPARSE_FLUSHED]:
             wide_g, wide_h = scratch.wide[thread, 0], scratch.wide[thread, 1]
             for b in range(np.uint64(n_bins)):
                 g[b] += wide_g[np.uint64(first) + b]

@@ -127,7 +127,7 @@ def write_sides(bins, best, left_bins, goes_left):
     default, missing = bins.layout.default[f], bins.missing[f]
     if default < 0:
         for b in range(MAX_BINS):
-            goes_left[b] = left_bins[b] if best["is_set"] else b <= best["bin"]
+            goes_left[b] = left_bins[b] if best["is_categorical"] else b <= best["bin"]
         if missing >= 0:
             goes_left[missing] = best["missing_left"]
         return

@@ -1,4 +1,4 @@
-"""Find the best split with constrained or regularised leaf values, and the best categorical split.
+"""Find the best split with constrained or regularized leaf values, and the best categorical split.
 
 With v the value that the leaf of a side would get (`value_of`),
 
@@ -236,7 +236,7 @@ def try_set(
             update_best_split(best, gain * weight, feature, 0, 0, g, h, reg_lambda)
             top = least_score(best, floor, stats, rules, scale)
     if at:
-        best["is_set"] = 1
+        best["is_categorical"] = 1
         left_bins[:] = 0
         for i in range(at):
             left_bins[order[i]] = 1

@@ -13,7 +13,7 @@ ONE = np.uint64(1)
 
 
 @kernel
-def count_columns(indptr, indices, data, rows, counts, gaps, first, last):
+def count_columns(indptr, indices, data, rows, counts, has_missing, first, last):
     """Count the entries of each column in the rows ``rows[first … last − 1]``.
 
     Parameters
@@ -21,7 +21,7 @@ def count_columns(indptr, indices, data, rows, counts, gaps, first, last):
     indptr, indices, data : CSR matrix without duplicates; int64, int32, float32 or float64
     rows : uint32
     counts : int64 (n_columns,), added to
-    gaps : bool (n_columns,), set to True for columns with a missing value
+    has_missing : bool (n_columns,), set to True for columns with a missing value
     """
     for k in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(rows[k])
@@ -29,7 +29,7 @@ def count_columns(indptr, indices, data, rows, counts, gaps, first, last):
             column = np.uint64(indices[e])
             counts[column] += 1
             if np.isnan(data[e]):
-                gaps[column] = True
+                has_missing[column] = True
 
 
 @kernel

@@ -144,7 +144,7 @@ def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, r
 def take_best(tree, scratch, leaf, which):
     """Store the best split of a leaf."""
     copy_best(tree.best[leaf], scratch.best[0, which])
-    if tree.best[leaf]["is_set"]:
+    if tree.best[leaf]["is_categorical"]:
         for b in range(MAX_BINS):
             tree.left_bins[leaf, b] = scratch.left_bins[0, which, b]
 
@@ -153,7 +153,7 @@ def take_best(tree, scratch, leaf, which):
 def write_sides(bins, best, left_bins, goes_left):
     """Write which bins go left."""
     for b in range(MAX_BINS):
-        goes_left[b] = left_bins[b] if best["is_set"] else b <= best["bin"]
+        goes_left[b] = left_bins[b] if best["is_categorical"] else b <= best["bin"]
     missing = bins.missing[best["feature"]]
     if missing >= 0:
         goes_left[missing] = best["missing_left"]
@@ -314,7 +314,7 @@ def find_best_splits_of_features(
 def reset_all_fields(best, left_bins):
     """Reset every field of a split, so that ranks send no stale data to each other."""
     reset_split(best)
-    best["bin"], best["missing_left"], best["is_set"] = 0, 0, 0
-    best["g"], best["h"], best["ridge"] = 0, 0, 0.0
+    best["bin"], best["missing_left"], best["is_categorical"] = 0, 0, 0
+    best["g"], best["h"], best["reg_lambda"] = 0, 0, 0.0
     for b in range(MAX_BINS):
         left_bins[b] = 0

@@ -1,4 +1,4 @@
-"""Quantisation of a rank's rows; random rounding depends on row numbers in the whole table."""
+"""Quantization of a rank's rows; random rounding depends on row numbers in the whole table."""
 
 import numpy as np
 

@@ -31,8 +31,11 @@ def force_next_split(bins, records, growth, scratch, rules, scale):
     leaf, best, left_bins = growth.leaves[at], scratch.best[0, 0], scratch.left_bins[0, 0]
     goes_left = growth.goes_left[leaf["node"]]
     f, last_bin = growth.forced[number, 0], growth.forced[number, 1]
-    best["feature"], best["bin"], best["ridge"] = f, last_bin, rules.reg_lambda
-    best["is_set"], best["missing_left"] = bins.is_categorical[f], 1 - bins.is_categorical[f]
+    best["feature"], best["bin"], best["reg_lambda"] = f, last_bin, rules.reg_lambda
+    best["is_categorical"], best["missing_left"] = (
+        bins.is_categorical[f],
+        1 - bins.is_categorical[f],
+    )
     for b in range(MAX_BINS):
         left_bins[b] = b == last_bin
     write_sides(bins, best, left_bins, goes_left)
@@ -61,9 +64,9 @@ def sum_left_rows(bins, records, growth, leaf, goes_left, best):
     """Write the sums of the rows of a leaf that go left, in steps."""
     f = best["feature"]
     c = bins.layout.column[f]
-    is_listed = c >= len(bins.columns)
+    is_sparse = c >= len(bins.columns)
     column = growth.column
-    if is_listed:
+    if is_sparse:
         spread_column(bins.sparse, f, column)
     else:
         column = bins.columns[c]
@@ -74,7 +77,7 @@ def sum_left_rows(bins, records, growth, leaf, goes_left, best):
             g += records[row] >> HALF
             h += records[row] & LOW
     best["g"], best["h"] = g, h
-    if is_listed:
+    if is_sparse:
         clear_column(bins.sparse, f, column)
 
 

@@ -1,4 +1,4 @@
-"""Quantise gradients and hessians to integers and pack them, with unbiased random rounding.
+"""Quantize gradients and hessians to integers and pack them, with unbiased random rounding.
 
     step  Δ = 2^⌈log₂(max / 2³⁰)⌉ at least, and such that the mean |g| is about 2¹⁵ steps
     q = ⌊g / Δ + u⌋           u in [0, 1), a hash of the row and the seed of the tree: E q = g / Δ
@@ -14,9 +14,9 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import HALF
 from algorithms.runtime.exact_sum_kernels import (
+    MIN_EXPONENT,
     SINGLE_EXPONENTS,
     SINGLE_FRACTION,
-    SMALLEST_EXPONENT,
     add_sizes,
     add_sizes_at,
 )
@@ -26,10 +26,10 @@ from algorithms.runtime.thread_team import barrier_wait, share_of
 
 H_SEED = np.uint32(0x85EBCA6B)
 MEAN_BITS = 15  # the mean |g| is about 2¹⁵ steps
-MOST_BITS = 30  # and the largest at most 2³⁰
+MAX_BITS = 30  # and the largest at most 2³⁰
 INFINITE = 0x7F800000  # bits of float32's infinity; those of NaN are above
 BLOCK = 1 << 13  # minimum number of rows that a thread packs
-LEAST_ROOM = 1 << 12  # rows that a histogram entry must be able to sum between two flushes
+MIN_ROOM = 1 << 12  # rows that a histogram entry must be able to sum between two flushes
 
 
 @linked_kernel
@@ -131,7 +131,7 @@ def merge_sizes(tables):
 
 @kernel
 def step_of_sizes(table, stride, n_rows):
-    """Return the quantisation step for a table of sizes, and a bound on |v| in steps.
+    """Return the quantization step for a table of sizes, and a bound on |v| in steps.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ def step_of_sizes(table, stride, n_rows):
     fraction = most & SINGLE_FRACTION
     exponent = most >> 23
     largest = scaled(fraction + (SINGLE_FRACTION + 1 if exponent else 0), exponent)
-    mean = max(total * stride / n_rows, math.ldexp(largest, MEAN_BITS - MOST_BITS))
+    mean = max(total * stride / n_rows, math.ldexp(largest, MEAN_BITS - MAX_BITS))
     by_mean = math.frexp(mean)[1] - 1 - MEAN_BITS
-    by_largest = math.frexp(largest)[1] - MOST_BITS
+    by_largest = math.frexp(largest)[1] - MAX_BITS
     step = math.ldexp(1.0, max(by_mean, by_largest))
     return step, np.int64(largest / step) + 2  # rounding adds one at most
 
@@ -165,4 +165,4 @@ def step_of_sizes(table, stride, n_rows):
 @inner_kernel
 def scaled(mantissa, exponent):
     """Return m · 2^e as float64, for a float32 mantissa m and the bits of its exponent."""
-    return math.ldexp(np.float64(mantissa), max(exponent - 1, 0) + SMALLEST_EXPONENT)
+    return math.ldexp(np.float64(mantissa), max(exponent - 1, 0) + MIN_EXPONENT)

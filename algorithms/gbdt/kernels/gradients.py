@@ -32,8 +32,8 @@ SOFTMAX = -1  # `differentiate_classes` computes its gradients
 LOGARITHMIC = (POISSON, GAMMA, TWEEDIE)
 BENT = (FAIR, PSEUDO_HUBER)
 CONSTANT = (L2, L1, HUBER, QUANTILE, MAPE)  # h is the weight
-FEWEST_H = 1e-16  # minimum h of softmax, so that leaf values stay finite
-ROWS = 256  # softmax processes blocks of so many rows class by class, vectorised over rows
+MIN_H = 1e-16  # minimum h of softmax, so that leaf values stay finite
+ROWS = 256  # softmax processes blocks of so many rows class by class, vectorized over rows
 
 
 @kernel
@@ -148,7 +148,7 @@ def differentiate_classes(score, code, weight, work, g, h, first, last):
                 p = work[k, i] / work[n_classes, i]
                 w = weight[row + i] if len(weight) else 1.0
                 g[k, row + i] = np.float32(w * (p - np.float64(code[row + i] == k)))
-                h[k, row + i] = np.float32(max(w * factor * p * (1.0 - p), FEWEST_H))
+                h[k, row + i] = np.float32(max(w * factor * p * (1.0 - p), MIN_H))
 
 
 @inner_kernel

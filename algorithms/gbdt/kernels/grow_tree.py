@@ -47,10 +47,10 @@ FEW_ROWS = 4096  # one thread splits a leaf of at most so many rows, while the o
 
 @kernel
 def grow_when_called(
-    signs,
-    place,
-    until,
-    looks,
+    counters,
+    index,
+    target,
+    max_spins,
     call,
     steps,
     team,
@@ -62,7 +62,7 @@ def grow_when_called(
     rules,
     rounds,
 ):
-    """Grow a tree for each job of this thread; return if a signal or the spin limit ends the wait.
+    """Grow a tree for each job of this thread; return if a task or the spin limit ends the wait.
 
     If there are rounds, each job grows trees of all of them. The threads of ``rounds.team`` divide
     the trees if ``team`` has one thread; otherwise both teams are the same, and its threads grow
@@ -70,14 +70,14 @@ def grow_when_called(
 
     Parameters
     ----------
-    signs, place, until, looks : as in `spin_until`
+    counters, index, target, max_spins : as in `spin_until`
     call : int64 (CALLS,), as in `wait_for_job`
     steps : float64 (4,), the `Scale` of the tree; of each thread if there are rounds
     team, rank, bins, records, growth, scratch, rules : as in `grow`
     rounds : Rounds
     """
     has_rounds = len(rounds.seeds) > 0
-    while wait_for_job(call, signs, place, until, looks):
+    while wait_for_job(call, counters, index, target, max_spins):
         number = np.int64(-1)
         while True:
             if has_rounds:
@@ -155,23 +155,23 @@ def split(team, rank, bins, growth, scratch, rules, scale):
     leaf, best = growth.leaves[at], growth.best[at]
     f = best["feature"]
     c = bins.layout.column[f]
-    is_listed = c >= len(bins.columns)
+    is_sparse = c >= len(bins.columns)
     column = growth.column
-    if not is_listed:
+    if not is_sparse:
         column = bins.columns[c]
     elif rank == 0:
         spread_column(bins.sparse, f, column)
-    if is_listed:
+    if is_sparse:
         barrier_wait(team)
     goes_left = growth.goes_left[leaf["node"]]
     start, end = leaf["start"], leaf["end"]
     n_left = partition(
         team, rank, growth.rows, growth.spare, column, goes_left, start, end, scratch.sums
     )
-    if is_listed:
+    if is_sparse:
         barrier_wait(team)
     if rank == 0:
-        if is_listed:
+        if is_sparse:
             clear_column(bins.sparse, f, column)
         split_leaf(at, new, n_left, bins, growth, rules, scale)
         small, large = by_rows(growth, at, new)
@@ -197,7 +197,7 @@ def make_root(growth):
 def make_leaf(node, leaf):
     """Write a node without children."""
     node["left"] = node["right"] = -1
-    node["feature"], node["is_set"], node["gain"] = NO_FEATURE, 0, np.nan
+    node["feature"], node["is_categorical"], node["gain"] = NO_FEATURE, 0, np.nan
     node["value"] = leaf["value"]
     node["count"] = leaf["end"] - leaf["start"]
 
@@ -209,7 +209,7 @@ def split_leaf(at, new, n_left, bins, growth, rules, scale):
     node = growth.nodes[leaf["node"]]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"], node["gain"] = best["feature"], best["bin"], best["gain"]
-    node["missing_left"], node["is_set"] = best["missing_left"], best["is_set"]
+    node["missing_left"], node["is_categorical"] = best["missing_left"], best["is_categorical"]
     right = growth.leaves[new]
     g_left, h_left = best["g"], best["h"]
     parent = standing_value(leaf, leaf["g"], leaf["h"], rules, scale)
@@ -236,7 +236,7 @@ def split_leaf(at, new, n_left, bins, growth, rules, scale):
             child["g"] * scale.g,
             child["h"] * scale.h,
             np.float64(child["end"] - child["start"]),
-            best["ridge"],
+            best["reg_lambda"],
             parent,
             leaf["lower"],
             leaf["upper"],

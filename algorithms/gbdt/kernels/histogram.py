@@ -15,8 +15,8 @@ from algorithms.gbdt.kernels.booster_arrays import (
     HALF,
     LOW,
     MAX_BINS,
-    MOST_G,
-    MOST_H,
+    MAX_G,
+    MAX_H,
     SPREAD,
     TOTAL_G,
     TOTAL_H,
@@ -180,8 +180,8 @@ def build_wide(bins, records, rows, first, last, features, low, high, stride, ce
     start, step = first, np.uint64(CHUNK)
     while start < last:
         end = min(start + step, last)
-        more_spread, more_g, more_h = tally(records, rows, start, end)
-        if spread_here + more_spread > MOST_G or h_here + more_h > MOST_H:
+        more_spread, more_g, more_h = sum_rows(records, rows, start, end)
+        if spread_here + more_spread > MAX_G or h_here + more_h > MAX_H:
             if spread_here or h_here:
                 flush(cells, wide, features, low, high, stride)
                 spread_here = h_here = 0
@@ -203,7 +203,7 @@ def build_wide(bins, records, rows, first, last, features, low, high, stride, ce
 
 
 @inner_kernel
-def tally(records, rows, start, end):
+def sum_rows(records, rows, start, end):
     """Return Σ|g|, Σg and Σh of some rows."""
     spread = total_g = total_h = 0
     for i in range(start, end):
@@ -238,7 +238,7 @@ def sum_totals(bins, records, growth, scratch, rank, first, last, column):
     """
     sums, cells, planes = scratch.sums[rank], scratch.cells[rank], scratch.wide[rank]
     if column >= bins.rows.shape[1]:
-        _, sums[TOTAL_G], sums[TOTAL_H] = tally(records, growth.rows, first, last)
+        _, sums[TOTAL_G], sums[TOTAL_H] = sum_rows(records, growth.rows, first, last)
         return
     total_g = total_h = np.int64(0)
     at = np.uint64(column * (growth.cells.shape[1] // len(bins.layout.length)))

@@ -10,7 +10,7 @@ import numpy as np
 from algorithms.runtime.jit import kernel
 
 AT_ONCE = 1 << 12  # rows per block; their leaves stay in the first-level cache
-MOST_LEAVES = 256  # a byte can number so many leaves
+MAX_LEAVES = 256  # a byte can number so many leaves
 COLUMN, FIRST, WIDTH, LEAF = range(4)  # columns of the ``runs`` of `list_runs`
 
 
@@ -52,7 +52,7 @@ def list_runs(nodes, goes_left, place, length, number, runs):
         if starts != 1 and not is_cyclic:
             return 0
         runs[split, COLUMN], runs[split, LEAF] = column, number[at]
-        runs[split, FIRST], runs[split, WIDTH] = first, (end - first) % MOST_LEAVES
+        runs[split, FIRST], runs[split, WIDTH] = first, (end - first) % MAX_LEAVES
     return 1
 
 
@@ -63,7 +63,7 @@ def place_rows(columns, runs, first, last, scratch, leaf_of):
     Parameters
     ----------
     columns : uint8 (n_columns, n_rows)
-    runs : result of `list_runs`, for fewer than MOST_LEAVES splits
+    runs : result of `list_runs`, for fewer than MAX_LEAVES splits
     scratch : uint8 (AT_ONCE,), scratch space
     leaf_of : (n_rows,) uint16 or uint32, written
     """

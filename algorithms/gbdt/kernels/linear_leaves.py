@@ -1,11 +1,11 @@
 """Linear models of leaves: ridge regression on the gradients and hessians of a leaf's rows.
 
-The coefficients of a leaf minimise the second-order loss of its rows,
+The coefficients of a leaf minimize the second-order loss of its rows,
 
     Σᵢ gᵢ f(xᵢ) + ½ hᵢ f(xᵢ)² + ½ λ Σⱼ bⱼ²        f(x) = c + Σⱼ bⱼ xⱼ
 
 so they solve (XᵀHX + λ I) b = −Xᵀg. X has the features of the leaf's path and a column of ones;
-the constant is not penalised. Rows with a missing value in one of these features are left out.
+the constant is not penalized. Rows with a missing value in one of these features are left out.
 
 One thread computes a leaf, so the result does not depend on the number of threads. With the rules
 of LightGBM all sums are in LightGBM's order, row by row. By default, the values are taken relative
@@ -20,7 +20,7 @@ import numpy as np
 from algorithms.runtime.jit import inner_kernel, kernel
 
 BLOCK = 256  # rows whose values are copied together, a multiple of 4
-SMALLEST_PIVOT = 1e-10  # smaller pivots, relative to the largest, mean dependent features
+MIN_PIVOT = 1e-10  # smaller pivots, relative to the largest, mean dependent features
 EPSILON = 2.0**-52  # times the number of unknowns: the same limit with the rules of LightGBM
 ZERO = float(np.float32(1e-35))  # LightGBM drops smaller coefficients
 
@@ -66,7 +66,7 @@ def fit_leaves(
     Parameters
     ----------
     values : float64 (n_rows, n_features), NaN where missing
-    g, h : float32 (n_rows,); an empty h stands for ones
+    g, h : float32 (n_rows,); an empty h means ones
     rows : uint32, rows by leaf
     spans : int64 (n_leaves, 2), start and end of each leaf's rows
     start : int64 (n_leaves + 1,), start of each leaf's terms in the next arrays
@@ -206,7 +206,7 @@ def solve(work, m, rules):
             b[j] *= scale[j]
             for k in range(m):
                 A[j * m + k] *= scale[j] * scale[k]
-    smallest = EPSILON * m if rules.like_lightgbm else SMALLEST_PIVOT
+    smallest = EPSILON * m if rules.like_lightgbm else MIN_PIVOT
     rank = eliminate(A, b, order, m, smallest)
     for j in range(rank - 1, -1, -1):
         total = b[j]

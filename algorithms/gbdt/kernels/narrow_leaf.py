@@ -11,7 +11,7 @@ thresholds with enough rows on both sides; these are few in small leaves, which 
 
 The histogram of a column of a numeric feature is stored as its left (cumulative) sums. These can be
 subtracted, too: only the smaller child's cells are accumulated bin by bin, a chain of dependent
-additions; those of the larger child result from a vectorised subtraction.
+additions; those of the larger child result from a vectorized subtraction.
 """
 
 import numpy as np

@@ -4,10 +4,10 @@ With s the score of a document, y its label, G its gain, D = 1 / log₂(2 + rank
 rank (from 0, by falling score; documents of equal score keep their order), σ the slope:
 
     LAMBDARANK   for each pair with G_a > G_b, of which one has a rank below the truncation level
-                 δ = |G_a − G_b| |D_a − D_b| / maxDCG, divided by 0.01 + |s_a − s_b| if normalised
+                 δ = |G_a − G_b| |D_a − D_b| / maxDCG, divided by 0.01 + |s_a − s_b| if normalized
                  p = 1 / (1 + e^(σ (s_a − s_b))),  λ = σ δ p
                  g_a −= λ,  g_b += λ,  h_a and h_b += σ λ (1 − p)
-                 if normalised, g and h are multiplied by log₂(1 + Λ) / Λ, with Λ = 2 Σ λ
+                 if normalized, g and h are multiplied by log₂(1 + Λ) / Λ, with Λ = 2 Σ λ
     RANK_XENDCG  ρ = softmax(s),  φ = 2^y − u with u uniform in [0, 1),  t = φ / Σ φ
                  g = ρ − t, plus terms of second and third order;  h = ρ (1 − ρ)
 
@@ -23,7 +23,7 @@ from algorithms.runtime.math_functions import exp, log, uniform
 
 RUN = 16  # lengths up to which a part of a query is sorted by insertion
 FLOOR = 0.01  # added to |s_a − s_b| before division, so that equal scores have a finite weight
-LEAST_REST = 1e-15  # minimum of 1 − ρ in a division
+MIN_REST = 1e-15  # minimum of 1 − ρ in a division
 PER_LN2 = 1.4426950408889634
 SCORES, GAINS, G_SUMS, H_SUMS, PAIR_G, PAIR_H, PARTS = range(7)  # rows of the scratch space
 
@@ -144,7 +144,7 @@ def differentiate_lambdarank(
     discount,
     level,
     slope,
-    normalised,
+    normalized,
     order,
     spare,
     work,
@@ -165,7 +165,7 @@ def differentiate_lambdarank(
     discount : (≥ longest query,) float64
     level : int, the truncation level
     slope : float, σ
-    normalised : bool
+    normalized : bool
     order : (n_rows,) int32, as in `sort_query`
     spare : (≥ longest query,) int32, scratch space
     work : (PARTS, ≥ longest query) float64, scratch space
@@ -180,13 +180,13 @@ def differentiate_lambdarank(
             work[G_SUMS, i] = work[H_SUMS, i] = 0.0
         total = 0.0
         if max_dcg[q] > 0.0:
-            divides = normalised and work[SCORES, 0] != work[SCORES, n - 1]
+            divides = normalized and work[SCORES, 0] != work[SCORES, n - 1]
             floor, per_gap = (FLOOR, 1.0) if divides else (1.0, 0.0)
             factor = slope / max_dcg[q]
             for i in range(min(n - 1, level)):
                 total += add_pairs(work, discount, i, n, slope, factor, floor, per_gap)
         scale = 1.0
-        if normalised and total > 0.0:
+        if normalized and total > 0.0:
             scale = log(1.0 + total) * PER_LN2 / total
         for i in range(n):
             row = start + order[start + i]
@@ -216,7 +216,7 @@ def add_order(share, term, n, total, result):
     for i in range(n):
         value = share[i] * (total - term[i])
         result[i] += value
-        term[i] = value / max(1.0 - share[i], LEAST_REST)
+        term[i] = value / max(1.0 - share[i], MIN_REST)
         following += term[i]
     return following
 
@@ -243,11 +243,11 @@ def differentiate_xendcg(score, power, weight, bounds, seed, work, g, h, first, 
         for i in range(n):
             term[i] = power[start + i] - uniform(seed, start + i)
             whole += term[i]
-        whole = max(whole, LEAST_REST)
+        whole = max(whole, MIN_REST)
         total = 0.0
         for i in range(n):
             result[i] = share[i] - term[i] / whole
-            term[i] = result[i] / max(1.0 - share[i], LEAST_REST)
+            term[i] = result[i] / max(1.0 - share[i], MIN_REST)
             total += term[i]
         total = add_order(share, term, n, total, result)
         add_order(share, term, n, total, result)

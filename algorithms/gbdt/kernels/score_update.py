@@ -68,7 +68,7 @@ def partition_others(nodes, goes_left, columns, place, leaf, rows, spare, spans,
 
 
 @kernel
-def walk_listed(bins, growth, leaf, others, leaf_of):
+def walk_sparse_column(bins, growth, leaf, others, leaf_of):
     """Write leaf indices like `partition_others`, for tables with sparse columns, by traversal.
 
     Parameters

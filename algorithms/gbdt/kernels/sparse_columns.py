@@ -1,4 +1,4 @@
-"""Sparse ("listed") columns: columns stored by their entries outside the default bin.
+"""Sparse columns: columns stored by their entries outside the default bin.
 
 The entries of a row are indices of histogram cells, so a histogram takes one addition per entry. To
 partition rows by a sparse feature, its entries are written to a dense column, which is cleared
@@ -9,15 +9,15 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import (
     HALF,
-    LISTED_FLUSHED,
     LOW,
-    MOST_G,
-    MOST_H,
+    MAX_G,
+    MAX_H,
+    SPARSE_FLUSHED,
     SPREAD,
     TOTAL_G,
     TOTAL_H,
 )
-from algorithms.gbdt.kernels.histogram import CHUNK, tally
+from algorithms.gbdt.kernels.histogram import CHUNK, sum_rows
 from algorithms.runtime.intrinsics import prefetch
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
@@ -25,7 +25,7 @@ AHEAD = 16  # rows
 
 
 @inner_kernel
-def add_listed(sparse, records, rows, start, end, last, cells):
+def add_sparse_entries(sparse, records, rows, start, end, last, cells):
     """Add rows[start : end] to their cells."""
     final = np.uint64(last) - np.uint64(1)
     for i in range(np.uint64(start), np.uint64(end)):
@@ -41,7 +41,7 @@ def add_listed(sparse, records, rows, start, end, last, cells):
 
 
 @linked_kernel
-def build_listed(sparse, records, rows, first, last, wide, cells, planes, begin, sums):
+def build_sparse_histogram(sparse, records, rows, first, last, wide, cells, planes, begin, sums):
     """Add rows[first : last] to the cells of all sparse columns.
 
     Parameters
@@ -53,27 +53,27 @@ def build_listed(sparse, records, rows, first, last, wide, cells, planes, begin,
     cells : (n_cells,) int64, added to
     planes : (2, n_cells) int64, added to
     begin : the first cell of the sparse columns
-    sums : int64, written: SPREAD, TOTAL_G, TOTAL_H of the rows of a wide leaf, and LISTED_FLUSHED:
+    sums : int64, written: SPREAD, TOTAL_G, TOTAL_H of the rows of a wide leaf, and SPARSE_FLUSHED:
         whether cells were moved
     """
-    sums[SPREAD] = sums[LISTED_FLUSHED] = 0
+    sums[SPREAD] = sums[SPARSE_FLUSHED] = 0
     if not wide:
-        add_listed(sparse, records, rows, first, last, last, cells)
+        add_sparse_entries(sparse, records, rows, first, last, last, cells)
         return
     spread = total_g = total_h = spread_here = h_here = 0
     start, step = first, CHUNK
     while start < last:
         end = min(start + step, last)
-        more_spread, more_g, more_h = tally(records, rows, np.uint64(start), np.uint64(end))
-        if spread_here + more_spread > MOST_G or h_here + more_h > MOST_H:
+        more_spread, more_g, more_h = sum_rows(records, rows, np.uint64(start), np.uint64(end))
+        if spread_here + more_spread > MAX_G or h_here + more_h > MAX_H:
             if spread_here or h_here:
-                flush_listed(cells, planes, begin)
+                flush_sparse_cells(cells, planes, begin)
                 spread_here = h_here = 0
-                sums[LISTED_FLUSHED] = 1
+                sums[SPARSE_FLUSHED] = 1
             elif step > 1:  # a chunk can overflow, a single row cannot
                 step = 1
             continue
-        add_listed(sparse, records, rows, start, end, last, cells)
+        add_sparse_entries(sparse, records, rows, start, end, last, cells)
         spread_here += more_spread
         h_here += more_h
         spread += more_spread
@@ -84,7 +84,7 @@ def build_listed(sparse, records, rows, first, last, wide, cells, planes, begin,
 
 
 @inner_kernel
-def flush_listed(cells, planes, begin):
+def flush_sparse_cells(cells, planes, begin):
     """Move the cells of all sparse columns into the wide planes."""
     for i in range(np.uint64(begin), np.uint64(len(cells))):
         planes[0, i] += cells[i] >> HALF

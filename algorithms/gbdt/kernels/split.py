@@ -14,7 +14,7 @@ Ties are broken by the lowest feature, then the lowest bin, then missing values 
 features can be scanned in any order. Thresholds of one feature are compared by score, features by
 gain: the score minus that of the leaf, rounded.
 
-Sums are integers in quantisation steps (`Scale`), and gains are in units of Δg² / Δh.
+Sums are integers in quantization steps (`Scale`), and gains are in units of Δg² / Δh.
 """
 
 from typing import NamedTuple
@@ -75,8 +75,8 @@ def may_split(leaf, rules):
 def copy_best(to, best):
     """Copy a split field by field, because numba copies structured scalars through Python."""
     to["gain"], to["feature"], to["bin"] = best["gain"], best["feature"], best["bin"]
-    to["missing_left"], to["is_set"] = best["missing_left"], best["is_set"]
-    to["g"], to["h"], to["ridge"] = best["g"], best["h"], best["ridge"]
+    to["missing_left"], to["is_categorical"] = best["missing_left"], best["is_categorical"]
+    to["g"], to["h"], to["reg_lambda"] = best["g"], best["h"], best["reg_lambda"]
 
 
 @inner_kernel
@@ -108,8 +108,8 @@ def update_best_split(best, gain, feature, last_bin, missing_left, g, h, reg_lam
     best["missing_left"] = missing_left
     best["g"] = np.int64(g)
     best["h"] = np.int64(h)
-    best["ridge"] = reg_lambda
-    best["is_set"] = 0
+    best["reg_lambda"] = reg_lambda
+    best["is_categorical"] = 0
 
 
 @inner_kernel

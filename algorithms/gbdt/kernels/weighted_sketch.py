@@ -12,7 +12,7 @@ from algorithms.runtime.intrinsics import prefetch
 from algorithms.runtime.jit import kernel
 
 CELLS = 4096  # number of cells of a column without frequent values
-MOST_CELLS = 2 * CELLS + 1
+MAX_CELLS = 2 * CELLS + 1
 AHEAD = 24
 ROWS_AT_ONCE = 256
 
@@ -41,11 +41,11 @@ def cut_cells(order, value, h, per_row, per_h, fewest, large, codes, edges, coun
     h : (n_rows,) float32, weights, negative ones count as 0; or (0,)
     per_row, per_h : the size of an entry is per_row + per_h h
     fewest, large : float; the size of the column is at most `CELLS` times ``fewest``, and ``large``
-        is not smaller than ``fewest``, so that there are at most `MOST_CELLS` cells
+        is not smaller than ``fewest``, so that there are at most `MAX_CELLS` cells
     codes : (n_rows,) uint16, written for present values; or (0,)
-    edges : (MOST_CELLS,) float64, written: edge between each cell and the next one
-    counts : (MOST_CELLS,) int64, written: number of entries of each cell
-    several : (MOST_CELLS,) bool, written: whether a cell has more than one value
+    edges : (MAX_CELLS,) float64, written: edge between each cell and the next one
+    counts : (MAX_CELLS,) int64, written: number of entries of each cell
+    several : (MAX_CELLS,) bool, written: whether a cell has more than one value
     """
     if len(value) == 0:
         return 0

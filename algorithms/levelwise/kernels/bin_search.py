@@ -56,7 +56,7 @@ def search_columns(table, codes, limits, level, space, thread_row, many, togethe
 
     Parameters
     ----------
-    level : ``sums``, ``score``, ``entry``, ``gaps``, ``to_left`` and ``n_left`` are written
+    level : ``sums``, ``score``, ``entry``, ``has_missing``, ``to_left`` and ``n_left`` are written
     thread_row : first of ``many`` rows of ``level.sums`` that only this thread writes; see
         `plane_of`
     many : number of columns that are taken and summed at once
@@ -101,8 +101,8 @@ def search_slot(codes, limits, level, space, cells, f, slot, n_candidates):
     totals, line, known = level.totals[slot], space.line, space.known
     n_bins = ((codes.bins[f] - 1) >> level.shift) + 1
     in_gap = read_bin(cells, MISSING >> level.shift)
-    level.gaps[f, slot] = in_gap[0] > 0.0
-    for turn in range(1 + level.gaps[f, slot]):
+    level.has_missing[f, slot] = in_gap[0] > 0.0
+    for turn in range(1 + level.has_missing[f, slot]):
         count = write_line(cells, in_gap, turn, n_bins, line, space.bins)
         score_borders(limits, totals, line, count)
         keep_best_border(codes, level, f, slot, turn, line, space.bins, count)

@@ -131,7 +131,7 @@ def add_to_one(code, level, f, thread_row):
 
 @kernel
 def coarsen(sums, n_planes, width, by, first, last):
-    """Merge 2^by neighbouring bins into one, in the columns first … last − 1.
+    """Merge 2^by neighboring bins into one, in the columns first … last − 1.
 
     Parameters
     ----------

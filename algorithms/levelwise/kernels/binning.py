@@ -1,4 +1,4 @@
-"""Binning of sorted columns into groups of neighbouring values, once for all trees."""
+"""Binning of sorted columns into groups of neighboring values, once for all trees."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def bin_columns(values, order, missing, codes, wanted, close, first, last):
     ----------
     values, order, missing : of the `Table`
     codes : Codes, written
-    wanted : maximum number of bins, at most `MOST`
+    wanted : maximum number of bins, at most `MAX_BINS`
     close : float32, values at most this far apart count as equal
     """
     for f in range(first, last):

@@ -1,10 +1,10 @@
 """Arrays of level-wise growth, and their names.
 
 All nodes of a level, the *slots* 0 … K − 1, are searched at once. Once per fit, each column's
-values are put into at most `MOST` bins of neighbouring values, with one *code* per row. The sums of
-a bin for each slot are accumulated in row order, without random access. These sums bound the score
-of any threshold inside a bin, so only a few bins are searched inside. No distinct threshold is
-missed.
+values are put into at most `MAX_BINS` bins of neighboring values, with one *code* per row. The sums
+of a bin for each slot are accumulated in row order, without random access. These sums bound the
+score of any threshold inside a bin, so only a few bins are searched inside. No distinct threshold
+is missed.
 
 The bounds need the sums of positive and of negative values separately. Rows of no open node, and
 rows of weight 0, have the slot number K.
@@ -20,7 +20,7 @@ import numpy as np
 
 from algorithms.runtime.jit import inner_kernel
 
-MOST = 240  # maximum number of bins; leaves a separate code for MISSING under every shift
+MAX_BINS = 240  # maximum number of bins; leaves a separate code for MISSING under every shift
 MISSING = 255  # code of missing values
 CODES = 256
 COARSEST = 4  # maximum shift of codes, in bits
@@ -50,9 +50,9 @@ class Codes(NamedTuple):
     """The bins of each column's values, shared by all trees that are grown on a table."""
 
     code: np.ndarray  # uint8 (n_columns, n_rows): bin of each row, or MISSING
-    starts: np.ndarray  # int64 (n_columns, MOST + 1): first entry of each bin, and the end
+    starts: np.ndarray  # int64 (n_columns, MAX_BINS + 1): first entry of each bin, and the end
     bins: np.ndarray  # int64 (n_columns,): number of bins
-    plain: np.ndarray  # uint8 (n_columns, MOST): 1 if all values of a bin are equal
+    plain: np.ndarray  # uint8 (n_columns, MAX_BINS): 1 if all values of a bin are equal
 
 
 class Limits(NamedTuple):
@@ -87,7 +87,7 @@ class Level(NamedTuple):
     sums: np.ndarray  # float64 (rows, room): planes of bins, CELL entries each; see `plane_of`
     score: np.ndarray  # float64 (n_columns, K): best found, -inf: none
     entry: np.ndarray  # int64 (n_columns, K): entry of the column's list after the split
-    gaps: np.ndarray  # uint8 (n_columns, K): whether the slot has missing values
+    has_missing: np.ndarray  # uint8 (n_columns, K): whether the slot has missing values
     to_left: np.ndarray  # uint8 (n_columns, K): whether missing values go left
     n_left: np.ndarray  # float64 (n_columns, K): rows that go left
     shift: int  # bits by which codes are shifted, to merge bins

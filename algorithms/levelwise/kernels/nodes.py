@@ -91,7 +91,7 @@ def choose_splits(table, codes, limits, level, base, nodes, plan):
 @inner_kernel
 def missing_left(level, f, slot):
     """Return whether missing values go left; without any, they go to the side with more rows."""
-    if level.gaps[f, slot]:
+    if level.has_missing[f, slot]:
         return level.to_left[f, slot] != 0
     return 2.0 * level.n_left[f, slot] > level.totals[slot, ROWS]
 

@@ -14,7 +14,7 @@ chosen pair with y_a > y_b:
 
 Pairs: with a negative seed, each document among the first ``level`` ranks and each document of a
 lower rank. Otherwise each document and ``level`` random documents with other labels. If
-``normalised``, g and h are multiplied by log₂(1 + Λ) / Λ, with Λ = −2 Σ λ, or with random pairs by
+``normalized``, g and h are multiplied by log₂(1 + Λ) / Λ, with Λ = −2 Σ λ, or with random pairs by
 1 / level. Burges: From RankNet to LambdaRank to LambdaMART, 2010.
 
 Position bias: with i and j the positions of a and b in the table of their query, λ and its h are
@@ -29,8 +29,8 @@ from algorithms.runtime.math_functions import exp, log
 
 PAIRWISE, NDCG, MAP = range(3)
 FLOOR = 0.01
-LEAST_H = 1e-16
-LEAST_BIAS = 1e-16  # least t⁺ and t⁻ that divide
+MIN_H = 1e-16
+MIN_BIAS = 1e-16  # least t⁺ and t⁻ that divide
 MULTIPLIER, MODULUS = 48271, 2**31 - 1  # of minstd
 PER_LN2 = 1.4426950408889634
 SCORES, LABELS, G_SUMS, H_SUMS, COUNTS, PRECISIONS, PARTS = range(7)  # rows of the scratch space
@@ -90,17 +90,17 @@ def add_pair(
         delta /= FLOOR + abs(difference)
     p = 1.0 / (1.0 + exp(-difference))
     pair = side * (p - 1.0) * delta
-    pair_h = 2.0 * max(p * (1.0 - p), LEAST_H) * delta
+    pair_h = 2.0 * max(p * (1.0 - p), MIN_H) * delta
     if len(plus):
         high, low = (i, j) if gap > 0.0 else (j, i)
         high, low = order[start + high], order[start + low]
         if high < len(plus) and low < len(plus):
             cost = (log(1.0 + exp(-abs(difference))) + max(difference, 0.0)) * delta
-            if minus[low] >= LEAST_BIAS:
+            if minus[low] >= MIN_BIAS:
                 costs[0, start + high] += cost / minus[low]
-            if plus[high] >= LEAST_BIAS:
+            if plus[high] >= MIN_BIAS:
                 costs[1, start + low] += cost / plus[high]
-            if minus[low] >= LEAST_BIAS and plus[high] >= LEAST_BIAS:
+            if minus[low] >= MIN_BIAS and plus[high] >= MIN_BIAS:
                 pair /= plus[high] * minus[low]
                 pair_h /= plus[high] * minus[low]
     work[G_SUMS, i] += pair
@@ -164,7 +164,7 @@ def differentiate_ranking(
     discount,
     level,
     seed,
-    normalised,
+    normalized,
     by_difference,
     plus,
     minus,
@@ -191,7 +191,7 @@ def differentiate_ranking(
     discount : (≥ longest query,) float64
     level : int, number of ranks that are paired with all lower ones, or of random pairs
     seed : int, of the random pairs; negative: pairs of the first ranks
-    normalised, by_difference : bool
+    normalized, by_difference : bool
     plus, minus : (n_positions,) float64, t⁺ and t⁻; or (0,) without position bias
     costs : (2, n_rows) float64, the costs of documents are added to; or (2, 0)
     order : (n_rows,) int32, as in `sort_query`
@@ -218,7 +218,7 @@ def differentiate_ranking(
                 kind, work, n, level, state, by_label, spare,
                 gain, discount, max_dcg[q], divides, plus, minus, costs, order, start,
             )  # fmt: skip
-            if normalised:
+            if normalized:
                 scale /= level
         else:
             for i in range(min(n - 1, level)):
@@ -227,7 +227,7 @@ def differentiate_ranking(
                         kind, work, i, j, n, gain, discount, max_dcg[q],
                         divides, plus, minus, costs, order, start,
                     )  # fmt: skip
-            if normalised and total > 0.0:
+            if normalized and total > 0.0:
                 scale *= log(1.0 + total) * PER_LN2 / total
         for i in range(n):
             row = start + order[start + i]

@@ -110,7 +110,7 @@ def route_lists(lists, rows, plan, base, columns, side):
 
 @kernel
 def scan_node_columns(table, nodes, used, missing, largest, first, last):
-    """Route the rows first … last − 1 down a tree; record what each inner node sees of its column.
+    """Route the rows first … last − 1 down a tree; record each inner node's values of its column.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def search_columns(lists, rows, level, rules, monotone, columns, states, found, 
 
 @inner_kernel
 def reset_states(states, level, rules, f):
-    """Initialise the states of the slots for a column."""
+    """Initialize the states of the slots for a column."""
     masked = len(level.allowed) > 0
     states[0]["skip"] = 1
     for slot in range(len(level.open)):

@@ -1,6 +1,6 @@
 """Float32 thresholds t between two adjacent values of a column: low < t ≤ high.
 
-XGBoost takes the float32 nearest to the mean of both values. If the two values are neighbours in
+XGBoost takes the float32 nearest to the mean of both values. If the two values are neighbors in
 float32, the mean may be rounded down to the lower one; then the upper one is taken.
 """
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 BLOCK = 1 << 10  # rows whose derivatives are copied at a time
-LEAST_H = 1e-16
+MIN_H = 1e-16
 LINE = 8  # numbers of 64 bits in a cache line
 NEXT, N_NODES, N_OPEN, N_FREE, N_LEAVES, SMALL, LARGE, SUBTRACTS, STATES = range(9)
 LIFO, LEVEL_ORDER, BEST_FIRST = range(3)
@@ -37,7 +37,7 @@ NODE = np.dtype(
 
 
 class VectorRules(NamedTuple):
-    """Limits on a tree, and the regularisation of its values."""
+    """Limits on a tree, and the regularization of its values."""
 
     n_outputs: int
     shared_h: int  # 1: all outputs have the same H

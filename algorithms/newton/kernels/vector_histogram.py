@@ -135,5 +135,5 @@ def subtract_columns(columns, low, high, offsets, lengths, lanes, cells, other):
         c = columns[j]
         first, last = offsets[c] * lanes, (offsets[c] + lengths[c]) * lanes
         own, subtracted = cells[first:last], other[first:last]
-        for at in range(len(own)):  # two slices: LLVM vectorises this loop
+        for at in range(len(own)):  # two slices: LLVM vectorizes this loop
             own[at] -= subtracted[at]

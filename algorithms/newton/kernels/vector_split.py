@@ -5,7 +5,7 @@ See `vector_arrays` for the gain.
 
 import numpy as np
 
-from algorithms.newton.kernels.vector_arrays import LEAST_H
+from algorithms.newton.kernels.vector_arrays import MIN_H
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 from algorithms.runtime.vector_lanes import (
     WIDTH,
@@ -24,7 +24,7 @@ TIE = 2.0**-24  # relative difference of gains that counts as a tie: XGBoost com
 @inner_kernel
 def score_sums(g, h, rules):
     """Return the score of one output: the gain of its best value."""
-    if h < max(rules.min_child_weight, LEAST_H):
+    if h < max(rules.min_child_weight, MIN_H):
         return 0.0
     size = max(abs(g) - rules.reg_alpha, 0.0)
     if rules.max_delta_step == 0.0:
@@ -181,7 +181,7 @@ def score_bins(own, span, missing_left, stats, scratch, rules):
     stats : NodeStats
     """
     (entry, last), lanes, left = span, np.uint64(len(stats.sums)), scratch.left
-    limits = max(rules.min_child_weight, LEAST_H), rules.reg_lambda, rules.reg_alpha
+    limits = max(rules.min_child_weight, MIN_H), rules.reg_lambda, rules.reg_alpha
     count = np.uint64(0)
     for lane in range(lanes):
         left[0, lane] = 0
@@ -211,7 +211,7 @@ def scan_bins(own, span, missing_left, stats, scratch, rules, found):
 
     Only scores that may be the best one of the node are computed in float64.
     """
-    limits = max(rules.min_child_weight, LEAST_H), rules.reg_lambda, rules.reg_alpha
+    limits = max(rules.min_child_weight, MIN_H), rules.reg_lambda, rules.reg_alpha
     first, last = 0, score_bins(own, span, missing_left, stats, scratch, rules)
     while first < last and not has_h(scratch.left[first + 1], stats, scratch, rules):
         first += 1
@@ -251,7 +251,7 @@ def scan_bins(own, span, missing_left, stats, scratch, rules, found):
 def has_h(side, stats, scratch, rules):
     """Return whether both sides of a threshold have hessians."""
     h_side = total_h(side, scratch.units, rules)
-    return h_side > LEAST_H and stats.h_total - h_side > LEAST_H
+    return h_side > MIN_H and stats.h_total - h_side > MIN_H
 
 
 @linked_kernel

@@ -20,7 +20,7 @@ REAL_SHIFT, REAL_STEP = np.uint64(11), 1.0 / 9007199254740991.0
 XOR_SHIFT, OUTPUT_SHIFT, ROTATION_SHIFT = np.uint64(18), np.uint64(27), np.uint64(59)
 WARM_UP = 10  # numbers that a generator of a block drops first
 GRADIENT_BLOCK, BAYESIAN_BLOCK = 8192, 1000  # rows that share a generator
-LEAST_PROBABILITY = np.finfo(np.float64).eps
+MIN_PROBABILITY = np.finfo(np.float64).eps
 
 
 @inner_kernel
@@ -205,7 +205,7 @@ def draw_by_gradients(g, share, l2, seed, values, state, out, first, last):
             size = math.sqrt(squared_gradient(g, i) + l2)
             p = 1.0 if size > threshold else size / threshold
             out[i] = np.float32(0.0)
-            if p > LEAST_PROBABILITY and next_real(state) < p:
+            if p > MIN_PROBABILITY and next_real(state) < p:
                 out[i] = np.float32(1.0 / p)
 
 

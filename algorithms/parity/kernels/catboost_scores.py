@@ -14,9 +14,15 @@ import numpy as np
 
 from algorithms.parity.kernels.catboost_random import WARM_UP, next_normal, set_seed
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.symmetric.kernels.segment_scores import BUNDLE, FLOATS, ONE_HOT, PACK
+from algorithms.symmetric.kernels.segment_scores import (
+    BUNDLE,
+    FLOATS,
+    ONE_HOT,
+    PACK,
+    sum_candidate,
+)
 
-LEAST = 1e-100
+MIN_DENOMINATOR = 1e-100
 L2 = 0
 
 
@@ -282,7 +288,7 @@ def scan_candidates(
         count, first = candidates.n_splits[f], f * stride
         for b in range(count):
             sums[0, b] = 0.0
-            sums[1, b] = LEAST
+            sums[1, b] = MIN_DENOMINATOR
         for k in range(planes.shape[1]):
             for leaf in range(n_leaves):
                 own = planes[leaf, k]
@@ -295,3 +301,30 @@ def scan_candidates(
                 else:
                     add_leaf(own, first, count + 1, kind, l2, sums)
         find_best(candidates, f, kind, sums, noise, state, best_score, best_split)
+
+
+@kernel
+def scan_noisy_segments(
+    candidates, leaf_rows, segment_rows, kind, noise, state, n_leaves, sides, planes, first, last,
+    scores, best_score, best_split,
+):  # fmt: skip
+    """Write the best split of each of the candidates first … last − 1 by scores with noise.
+
+    Parameters
+    ----------
+    candidates : Candidates; those with the mask 0 are left out
+    leaf_rows, segment_rows, n_leaves, planes, scores : as in `scan_segments`
+    kind : L2 or COSINE
+    noise : Noise
+    state : uint64 (4,), scratch space
+    sides : int64 (n_candidates,), ``side`` of `scan_segments`
+    best_score : float64 (n_candidates,), written, without noise
+    best_split : int64 (n_candidates,), written
+    """
+    for f in range(first, last):
+        if candidates.masks[f] == 0:
+            continue
+        sum_candidate(
+            candidates, leaf_rows, segment_rows, kind, n_leaves, sides[f], planes, f, scores
+        )
+        find_best(candidates, f, kind, scores, noise, state, best_score, best_split)

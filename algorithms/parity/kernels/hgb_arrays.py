@@ -6,43 +6,19 @@ import numpy as np
 
 from algorithms.runtime.interrupts import NEVER
 
-LEAST_H = 1e-3  # minimum of Σh of a child
+MIN_H = 1e-3  # minimum of Σh of a child
 TINY = 1e-15  # keeps values finite if Σh is 0
 SUPPORT = 10.0  # minimum weight, in rows, of a category that is sorted; also the smoothing
 
-LEAF = np.dtype(
-    [
-        ("start", np.int64),  # its rows are rows[start : end]
-        ("end", np.int64),
-        ("depth", np.int64),
-        ("node", np.int64),
-        ("g", np.float64),  # Σg and Σh, as computed by the parent's split
-        ("h", np.float64),
-        ("value", np.float64),
-    ]
-)
 SPLIT = np.dtype(
     [
         ("gain", np.float64),
         ("feature", np.int64),
         ("bin", np.int64),  # the last bin that goes left
         ("missing_left", np.int64),
-        ("is_set", np.int64),  # 1: a categorical split; `members` holds the bins that go left
+        ("is_categorical", np.int64),  # 1: categorical; bins that go left: `members`
         ("g", np.float64),  # of the left child
         ("h", np.float64),
-    ]
-)
-NODE = np.dtype(
-    [
-        ("left", np.int64),  # −1: a leaf
-        ("right", np.int64),
-        ("feature", np.int64),
-        ("bin", np.int64),
-        ("missing_left", np.int64),
-        ("is_set", np.int64),
-        ("gain", np.float64),
-        ("value", np.float64),
-        ("count", np.int64),
     ]
 )
 

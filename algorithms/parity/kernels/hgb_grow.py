@@ -8,8 +8,9 @@ with the algorithm of Python's ``heapq``.
 
 import numpy as np
 
-from algorithms.parity.kernels.hgb_arrays import LEAST_H
+from algorithms.parity.kernels.hgb_arrays import MIN_H
 from algorithms.parity.kernels.hgb_split import find_categorical_split, find_numeric_split, value_of
+from algorithms.parity.kernels.leafwise import partition_rows
 from algorithms.runtime.array_moves import copy
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
@@ -75,7 +76,7 @@ def find_best_split(table, k, rules, work):
     for f in range(len(table.columns)):
         histogram, members = work.histogram[k, f], work.members[spare]
         count, has_missing = table.counts[f], table.has_missing[f]
-        split["feature"], split["is_set"] = f, table.is_categorical[f]
+        split["feature"], split["is_categorical"] = f, table.is_categorical[f]
         if table.is_categorical[f]:
             find_categorical_split(
                 histogram,
@@ -129,30 +130,6 @@ def pop(work, size):
 
 
 @inner_kernel
-def partition_rows(table, k, work):
-    """Move a leaf's rows that go left before the others; return the start of the latter."""
-    leaf, split = work.leaves[k], work.splits[k]
-    column, missing = table.columns[split["feature"]], work.members.shape[1] - 1
-    to, others = leaf["start"], 0
-    for i in range(leaf["start"], leaf["end"]):
-        row = work.rows[i]
-        b = column[row]
-        if split["is_set"]:
-            left = work.members[k, b] == 1
-        else:
-            left = b <= split["bin"] or (b == missing and split["missing_left"] == 1)
-        if left:
-            work.rows[to] = row
-            to += 1
-        else:
-            work.spare[others] = row
-            others += 1
-    for i in range(others):
-        work.rows[to + i] = work.spare[i]
-    return to
-
-
-@inner_kernel
 def split_leaf(table, k, new, rules, work):
     """Split a leaf: the left child keeps its number, the right child gets the new number."""
     split, leaf = work.splits[k], work.leaves[k]
@@ -160,9 +137,10 @@ def split_leaf(table, k, new, rules, work):
     node = work.nodes[parent]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"], node["gain"] = split["feature"], split["bin"], split["gain"]
-    node["missing_left"], node["is_set"] = split["missing_left"], split["is_set"]
+    node["missing_left"], node["is_categorical"] = split["missing_left"], split["is_categorical"]
     copy(work.members[k], work.goes_left[parent], 0, work.members.shape[1])
-    middle = partition_rows(table, k, work)
+    column, missing = table.columns[split["feature"]], work.members.shape[1] - 1
+    middle = partition_rows(column, missing, k, work)
     left_g, left_h = split["g"], split["h"]
     right_g, right_h = leaf["g"] - left_g, leaf["h"] - left_h
     left, right = (
@@ -199,7 +177,7 @@ def grow_by_hgb_rules(table, g, h, total_g, total_h, rules, work):
         work.rows[i] = i
     add_leaf(work, 0, 0, 0, len(g), 0, total_g, total_h, 0.0)
     count, size = 1, 0  # numbers of leaves, and of heap entries
-    left, right = (0 if total_h >= LEAST_H else -1), -1
+    left, right = (0 if total_h >= MIN_H else -1), -1
     while True:
         if left >= 0 and has_rows(work, left, right, rules):
             build_sibling_histograms(table, g, h, work, left, right)

@@ -8,7 +8,7 @@ a split must have a larger gain. Categories are sorted by Σg / (Σh + 10), and 
 up to the middle go left; missing values count as a category.
 """
 
-from algorithms.parity.kernels.hgb_arrays import LEAST_H, SUPPORT, TINY
+from algorithms.parity.kernels.hgb_arrays import MIN_H, SUPPORT, TINY
 from algorithms.runtime.jit import inner_kernel
 
 
@@ -31,7 +31,7 @@ def scan(histogram, last, steps, down, leaf, n, least, rules):
 
     Parameters
     ----------
-    cells : (n_bins, 3) float64
+    histogram : (n_bins, 3) float64, Σg, Σh and number of rows of each bin
     last : the last bin, except for that of missing values
     steps : number of bins that are summed, one after another
     down : whether these are the highest bins, which go right; otherwise the lowest, which go left
@@ -50,9 +50,9 @@ def scan(histogram, last, steps, down, leaf, n, least, rules):
             continue
         if other_n < rules.min_child_samples:
             break
-        if sum_h < LEAST_H:
+        if sum_h < MIN_H:
             continue
-        if other_h < LEAST_H:
+        if other_h < MIN_H:
             break
         left_g, left_h = (other_g, other_h) if down else (sum_g, sum_h)
         right_g, right_h = (sum_g, sum_h) if down else (other_g, other_h)
@@ -126,10 +126,10 @@ def find_categorical_split(
         g += histogram[b, 0]
         h += histogram[b, 1]
         rows += histogram[b, 2]
-        if rows < rules.min_child_samples or h < LEAST_H:
+        if rows < rules.min_child_samples or h < MIN_H:
             continue
         other_h = leaf["h"] - h
-        is_over = n - rows < rules.min_child_samples or other_h < LEAST_H
+        is_over = n - rows < rules.min_child_samples or other_h < MIN_H
         if is_over:
             continue
         gain = gain_of(g, h, leaf["g"] - g, other_h, whole, rules.reg_lambda)

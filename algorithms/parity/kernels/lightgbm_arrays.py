@@ -16,43 +16,19 @@ FIRST, LAST, NUMBER = range(3)  # indices into `Work.forced_state`
 
 EPSILON = float(np.float32(1e-15))  # LightGBM's constants are single precision
 
-LEAF = np.dtype(
-    [
-        ("start", np.int64),  # its rows are rows[start : end]
-        ("end", np.int64),
-        ("depth", np.int64),
-        ("node", np.int64),
-        ("g", np.float64),  # Σg and Σh, as computed by the parent's split
-        ("h", np.float64),
-        ("value", np.float64),
-    ]
-)
 SPLIT = np.dtype(
     [
         ("gain", np.float64),
         ("feature", np.int64),
         ("bin", np.int64),  # the last bin that goes left
         ("missing_left", np.int64),
-        ("is_set", np.int64),  # 1: a categorical split; `members` holds the bins that go left
+        ("is_categorical", np.int64),  # 1: categorical; bins that go left: `members`
         ("left_g", np.float64),
         ("left_h", np.float64),
         ("right_g", np.float64),
         ("right_h", np.float64),
         ("left_value", np.float64),
         ("right_value", np.float64),
-    ]
-)
-NODE = np.dtype(
-    [
-        ("left", np.int64),  # −1: a leaf
-        ("right", np.int64),
-        ("feature", np.int64),
-        ("bin", np.int64),
-        ("missing_left", np.int64),
-        ("is_set", np.int64),
-        ("gain", np.float64),
-        ("value", np.float64),
-        ("count", np.int64),
     ]
 )
 
@@ -94,13 +70,13 @@ class Work(NamedTuple):
     spare: np.ndarray  # uint32 (n_rows,)
     leaves: np.ndarray  # LEAF (num_leaves,)
     splits: np.ndarray  # SPLIT (num_leaves + 1,): best of each leaf, and of one feature
-    members: np.ndarray  # uint8 (num_leaves + 1, most_bins): bins that go left, if categorical
+    members: np.ndarray  # uint8 (num_leaves + 1, max_bins): bins that go left, if categorical
     usable: np.ndarray  # uint8 (num_leaves, n_features): whether a feature can split a leaf
     histogram: np.ndarray  # float64 (num_leaves, n_cells, 2): Σg and Σh
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
-    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, most_bins): of categorical splits
-    scores: np.ndarray  # float64 (most_bins,)
-    order: np.ndarray  # int64 (2 * most_bins,)
+    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, max_bins): of categorical splits
+    scores: np.ndarray  # float64 (max_bins,)
+    order: np.ndarray  # int64 (2 * max_bins,)
     forced: np.ndarray  # int64 (n_forced, 4): as of `forced_splits.find_forced_bins`
     queue: np.ndarray  # int64 (n_forced, 4): forced split and leaf, in their order
     forced_state: np.ndarray  # int64 (3,): first and last + 1 waiting entry, split in work or −1

@@ -33,7 +33,7 @@ def choose_edges(values, counts, max_bin, total, min_data_in_bin, edges):
     """Write the edges between bins, without the end of the last bin; return their number.
 
     A value with at least ``total / max_bin`` rows gets its own bin. The other bins have about
-    equally many of the remaining rows; their mean size is computed anew after each bin.
+    equally many of the remaining rows; their mean size is computed again after each bin.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ Forced splits come first, in breadth-first order, until one has no gain.
 
 import numpy as np
 
+from algorithms.parity.kernels.leafwise import partition_rows
 from algorithms.parity.kernels.lightgbm_arrays import EPSILON, FIRST, LAST, NUMBER
 from algorithms.parity.kernels.lightgbm_categorical_split import find_categorical_split
 from algorithms.parity.kernels.lightgbm_gain import (
@@ -97,7 +98,7 @@ def find_feature_split(table, f, k, rules, work):
     work.usable[k, f] = usable
     gain *= table.weight[f]
     if gain > best["gain"]:
-        split["gain"], split["feature"], split["is_set"] = gain, f, table.is_categorical[f]
+        split["gain"], split["feature"], split["is_categorical"] = gain, f, table.is_categorical[f]
         write_children(split, left_g, left_h, left_n, g, h, n, parent, reg_lambda, rules)
         work.splits[k] = split
         if table.is_categorical[f]:
@@ -141,7 +142,7 @@ def force_split(table, f, b, k, parent, rules, work):
     if not gain > shift:
         return False
     split["gain"], split["feature"], split["bin"] = gain - shift, f, b
-    split["is_set"] = table.is_categorical[f]
+    split["is_categorical"] = table.is_categorical[f]
     split["missing_left"] = 1 - table.is_categorical[f]
     work.members[k] = 0
     work.members[k, b] = 1
@@ -182,34 +183,6 @@ def find_splits(table, g, h, small, large, rules, work):
 
 
 @inner_kernel
-def partition_rows(table, k, work):
-    """Move a leaf's rows that go left before the others; return their number."""
-    leaf, split = work.leaves[k], work.splits[k]
-    f = split["feature"]
-    column = table.columns[f]
-    missing = table.first[f + 1] - table.first[f] - 1 if table.has_missing[f] else -1
-    to, others = leaf["start"], 0
-    for i in range(leaf["start"], leaf["end"]):
-        row = work.rows[i]
-        b = column[row]
-        if split["is_set"]:
-            left = work.members[k, b] == 1
-        elif b == missing:
-            left = split["missing_left"] == 1
-        else:
-            left = b <= split["bin"]
-        if left:
-            work.rows[to] = row
-            to += 1
-        else:
-            work.spare[others] = row
-            others += 1
-    for i in range(others):
-        work.rows[to + i] = work.spare[i]
-    return to - leaf["start"]
-
-
-@inner_kernel
 def add_leaf(work, k, node, start, end, depth, g, h, value):
     """Write a leaf and its node."""
     leaf, record = work.leaves[k], work.nodes[node]
@@ -227,11 +200,13 @@ def split_leaf(table, k, new, rules, work):
     node = work.nodes[parent]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"] = split["feature"], split["bin"]
-    node["missing_left"], node["is_set"] = split["missing_left"], split["is_set"]
+    node["missing_left"], node["is_categorical"] = split["missing_left"], split["is_categorical"]
     node["gain"] = np.float32(split["gain"] + rules.min_split_gain)
     copy(work.members[k], work.goes_left[parent], 0, work.members.shape[1])
     start, end, depth = leaf["start"], leaf["end"], leaf["depth"] + 1
-    middle = start + partition_rows(table, k, work)
+    f = split["feature"]
+    missing = table.first[f + 1] - table.first[f] - 1 if table.has_missing[f] else -1
+    middle = partition_rows(table.columns[f], missing, k, work)
     values = split["left_value"], split["right_value"]
     sums = split["left_g"], split["left_h"], split["right_g"], split["right_h"]
     add_leaf(work, k, 2 * new - 1, start, middle, depth, sums[0], sums[1], values[0])

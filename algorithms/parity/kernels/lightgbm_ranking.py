@@ -39,7 +39,7 @@ def read_logistic(table, slope, x):
 
 @inner_kernel
 def finish_query(start, n, total, weight, g, h):
-    """Normalise the derivatives of a query, and multiply them by the weights of its rows."""
+    """Normalize the derivatives of a query, and multiply them by the weights of its rows."""
     if total > 0.0:
         scale = math.log2(1.0 + total) / total
         for i in range(start, start + n):
@@ -62,7 +62,7 @@ def differentiate_lambdarank_by_lightgbm(
     discount,
     level,
     slope,
-    normalised,
+    normalized,
     table,
     order,
     spare,
@@ -80,7 +80,7 @@ def differentiate_lambdarank_by_lightgbm(
     bounds : (n_queries + 1,) int64, first rows of the queries
     max_dcg : (n_queries,) float64
     discount : (≥ longest query,) float64
-    level, slope, normalised : truncation level, σ, and whether gradients are normalised
+    level, slope, normalized : truncation level, σ, and whether gradients are normalized
     table : from `write_logistic_table`
     order, spare : as in `gbdt.kernels.ranking.sort_query`
     g, h : (n_rows,) float32, written
@@ -103,7 +103,7 @@ def differentiate_lambdarank_by_lightgbm(
                 gap = gain[int(label[high])] - gain[int(label[low])]
                 difference = score[high] - score[low]
                 delta = gap * abs(discount[i] - discount[j]) * per_dcg
-                if normalised and best != worst:
+                if normalized and best != worst:
                     delta /= FLOOR + abs(difference)
                 p = read_logistic(table, slope, difference)
                 pair_h = p * (1.0 - p)
@@ -114,4 +114,4 @@ def differentiate_lambdarank_by_lightgbm(
                 g[high] += np.float32(pair)
                 h[high] += np.float32(pair_h)
                 total -= 2.0 * pair
-        finish_query(start, n, total if normalised else 0.0, weight, g, h)
+        finish_query(start, n, total if normalized else 0.0, weight, g, h)

@@ -89,8 +89,8 @@ def find_numeric_split(histogram, most_freq_bin, has_missing, g, h, n, shift, pa
 
     Parameters
     ----------
-    cells : (n_bins, 2) float64
-    filler : see `lightgbm_arrays`
+    histogram : (n_bins, 2) float64, Σg and Σh of each bin
+    most_freq_bin : if 0, the sums of bin 0 are the leaf's total minus the other bins
     has_missing : 1 if the last bin is for missing values
     g, h, n : Σg, Σh and number of rows of the leaf; h includes the ε of both children
     shift : minimum of the sum of both children's gains

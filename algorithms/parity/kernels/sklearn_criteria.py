@@ -31,7 +31,7 @@ from algorithms.runtime.jit import inner_kernel
 from algorithms.trees.kernels.tree_arrays import ABSOLUTE_ERROR, GINI, POISSON, SQUARED_ERROR
 
 LN2 = math.log(2.0)
-LEAST_SUM = 10 * 2.0**-52  # the sum of a side must be larger
+MIN_SUM = 10 * 2.0**-52  # the sum of a side must be larger
 
 
 @inner_kernel
@@ -66,7 +66,7 @@ def poisson_impurity(given, search, side, start, end):
     loss = 0.0
     for output in range(search.n_outputs):
         total = search.sums[side, output]
-        if total <= LEAST_SUM:
+        if total <= MIN_SUM:
             return np.inf
         mean = total / weight
         for p in range(start, end):
@@ -151,7 +151,7 @@ def proxy(rules, search, place):
     if rules.criterion == POISSON:
         for output in range(search.n_outputs):
             s_left, s_right = sums[LEFT, output], sums[RIGHT, output]
-            if s_left <= LEAST_SUM or s_right <= LEAST_SUM:
+            if s_left <= MIN_SUM or s_right <= MIN_SUM:
                 return -np.inf
             left += s_left * (math.log(s_left / n_left) / LN2)
             right += s_right * (math.log(s_right / n_right) / LN2)

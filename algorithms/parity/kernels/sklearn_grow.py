@@ -12,11 +12,12 @@ from algorithms.parity.kernels.sklearn_sums import start_sides, sum_node
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.best_first_heap import pop_split, push_split
+from algorithms.trees.kernels.grow import push_task
+from algorithms.trees.kernels.node import write_node
 from algorithms.trees.kernels.tree_arrays import (
     ABSOLUTE_ERROR,
     BUDGET,
     COUNT,
-    DEPTH,
     DONE,
     HEAP,
     INTERRUPTED,
@@ -25,8 +26,6 @@ from algorithms.trees.kernels.tree_arrays import (
 )
 
 EPSILON = 2.0**-52
-NO_FEATURE = -2
-LEAF = -1
 
 
 @kernel
@@ -117,29 +116,6 @@ def close_node(rules, work, search, task, split):
 
 
 @inner_kernel
-def write_node(work, task, number, weight):
-    """Write a node as a leaf, and its number to its parent."""
-    state = work.state
-    state[COUNT] = number + 1
-    state[DEPTH] = max(state[DEPTH], task["depth"])
-    node = work.nodes[number]
-    node["left"] = LEAF
-    node["right"] = LEAF
-    node["feature"] = NO_FEATURE
-    node["threshold"] = NO_FEATURE
-    node["missing_left"] = 0
-    node["impurity"] = task["impurity"]
-    node["n"] = task["end"] - task["start"]
-    node["weight"] = weight
-    if task["parent"] >= 0:
-        parent = work.nodes[task["parent"]]
-        if task["is_left"]:
-            parent["left"] = number
-        else:
-            parent["right"] = number
-
-
-@inner_kernel
 def write_value(rules, search, value, task):
     """Write a node's means, medians or class shares, clipped to the monotonic bounds."""
     if rules.criterion == ABSOLUTE_ERROR:
@@ -175,24 +151,3 @@ def open_split(rules, work, split):
     node["missing_left"] = split["missing_left"]
     push_task(rules, work, split, split["entry"], split["end"], False, split["impurity_right"])
     push_task(rules, work, split, split["start"], split["entry"], True, split["impurity_left"])
-
-
-@inner_kernel
-def push_task(rules, work, split, start, end, is_left, h):
-    """Push one side of a split on the stack."""
-    task = work.todo[work.state[WAITING]]
-    work.state[WAITING] += 1
-    task["start"] = start
-    task["end"] = end
-    task["depth"] = split["depth"] + 1
-    task["parent"] = split["node"]
-    task["is_left"] = is_left
-    task["n_constants"] = split["n_constants"]
-    task["impurity"] = h
-    task["lower"] = split["lower"]
-    task["upper"] = split["upper"]
-    sign = rules.monotonic[split["feature"]] if len(rules.monotonic) else 0
-    if sign != 0 and (sign > 0) == is_left:
-        task["upper"] = split["middle"]
-    elif sign != 0:
-        task["lower"] = split["middle"]

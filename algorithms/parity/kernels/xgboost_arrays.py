@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-LEAST_GAIN = np.float32(1e-6)  # a split needs a larger gain
+MIN_GAIN = np.float32(1e-6)  # a split needs a larger gain
 LARGEST = np.finfo(np.float32).max  # bound of an unbounded weight
 
 STATS = np.dtype(

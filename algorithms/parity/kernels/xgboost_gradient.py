@@ -25,15 +25,15 @@ from algorithms.runtime.jit import inner_kernel, kernel
 SQUARED, LOGISTIC, POISSON, GAMMA, TWEEDIE, PSEUDO_HUBER, ABSOLUTE, QUANTILE = range(8)
 IDENTITY, LOG, EXP, LOGIT, SIGMOID = range(5)
 NO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
-LEAST_H = np.float32(1e-16)
-LARGEST_EXPONENT = np.float32(88.7)  # its exponential is finite in float32
+MIN_H = np.float32(1e-16)
+MAX_EXPONENT = np.float32(88.7)  # its exponential is finite in float32
 FIRST_MAXIMUM = np.finfo(np.float32).tiny  # initial value of the maximum in XGBoost's softmax
 
 
 @inner_kernel
 def probability(score):
     """Return 1 / (1 + e^−F)."""
-    return ONE / (math.exp(min(-score, LARGEST_EXPONENT)) + ONE + LEAST_H)
+    return ONE / (math.exp(min(-score, MAX_EXPONENT)) + ONE + MIN_H)
 
 
 @inner_kernel
@@ -42,7 +42,7 @@ def row_derivatives(kind, a, score, y):
     g, h = score - y, ONE
     if kind == LOGISTIC:
         p = probability(score)
-        g, h = p - y, max(p * (ONE - p), LEAST_H)
+        g, h = p - y, max(p * (ONE - p), MIN_H)
     elif kind == POISSON:
         g, h = math.exp(score) - y, math.exp(score + a)
     elif kind == GAMMA:
@@ -99,7 +99,7 @@ def differentiate_classes(score, y, weight, g, h):
             total += math.exp(score[k, i] - most)
         for k in range(len(score)):
             p = math.exp(score[k, i] - most) / np.float32(total)
-            h[k, i] = max(TWO * p * (ONE - p) * weight[i], LEAST_H)
+            h[k, i] = max(TWO * p * (ONE - p) * weight[i], MIN_H)
             g[k, i] = (p - ONE if k == y[i] else p) * weight[i]
 
 

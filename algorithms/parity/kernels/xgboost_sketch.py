@@ -45,7 +45,7 @@ def fill_queue(values, weights, place, queue, queue_weights):
 
 
 @kernel
-def summarise(values, order, weights, out):
+def summarize(values, order, weights, out):
     """Write the summary of sorted values; return its size.
 
     Parameters

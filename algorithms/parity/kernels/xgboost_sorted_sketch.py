@@ -17,11 +17,11 @@ from algorithms.parity.kernels.xgboost_sketch import (
 )
 from algorithms.runtime.jit import inner_kernel, kernel
 
-LEAST_SPAN = np.float32(1e-3)
+MIN_SPAN = np.float32(1e-3)
 
 
 @kernel
-def summarise_sorted(values, rows, weights, most, out):
+def summarize_sorted(values, rows, weights, most, out):
     """Pick values at evenly spaced ranks, and the last one; return their number.
 
     Parameters
@@ -85,7 +85,7 @@ def prune_between(entries, most, out):
     if span == 0.0 or most <= 2:
         take(entries, end, out, 1)
         return 2
-    chunk = TWO * max(span, LEAST_SPAN) / np.float32(most - 2)
+    chunk = TWO * max(span, MIN_SPAN) / np.float32(most - 2)
     parts, light = count_parts(entries, chunk, most - 2)
     size, last, k, before = 1, 0, 1, 0
     for heavy in range(1, end + 1):

@@ -26,7 +26,7 @@ from algorithms.prediction.kernels.walk import (
 from algorithms.runtime.intrinsics import first_bit
 from algorithms.runtime.jit import inner_kernel, kernel
 
-MOST_LEAVES = 64  # leaves per tree
+MAX_LEAVES = 64  # leaves per tree
 OF_MISSING, OF_ZERO, FIRST_CODE = np.int64(0), np.int64(1), np.int64(2)  # entries of a table
 EVERY = np.uint64(0xFFFFFFFFFFFFFFFF)
 NUMERIC_SPLIT = np.dtype(

@@ -38,7 +38,7 @@ def write_sigmoids(score, out):
     out : (n,) or (2 n,) float64, written
     """
     n = np.uint64(len(score))
-    last = out[np.uint64(len(out)) - n :]  # contiguous, so that the exponentials are vectorised
+    last = out[np.uint64(len(out)) - n :]  # contiguous, so that the exponentials are vectorized
     for i in range(n):
         last[i] = sigmoid(score[i])
     if len(out) > len(score):

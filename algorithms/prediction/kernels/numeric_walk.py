@@ -17,7 +17,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 
 EIGHT = 8
 GAPS_LEFT = 1  # lowest bit of the field ``asks``: NaN goes left
-GAPS, FAR = 1, 2  # results of `check_values`: NaN, out of bounds
+HAS_NAN, FAR = 1, 2  # results of `check_values`: NaN, out of bounds
 NODE = np.dtype(
     [
         ("threshold", np.float64),  # x <= threshold goes left
@@ -54,16 +54,16 @@ def add_numeric_trees(nodes, roots, paths, values, output, x, width, most, round
     all_flags = np.int64(0)
     for start in range(0, len(out), BLOCK):
         n = min(BLOCK, len(out) - start)
-        flags = np.int64(GAPS)
+        flags = np.int64(HAS_NAN)
         if is_checked:
             flags = check_values(x, start * width, (start + n) * width, most)
             all_flags |= flags
-        gaps = flags & GAPS != 0
+        has_nan = flags & HAS_NAN != 0
         whole = n - n % EIGHT
         for t in range(len(roots) if whole else 0):
             for i in range(0, whole, EIGHT):
                 row = (start + i) * width
-                if gaps:
+                if has_nan:
                     descend(nodes, x, row, width, eight_of(roots[t]), paths[t], True, at, i)
                 else:
                     descend(nodes, x, row, width, eight_of(roots[t]), paths[t], False, at, i)
@@ -122,18 +122,18 @@ def roots_from(roots, t):
 
 @inner_kernel
 def check_values(x, first, last, most):
-    """Return flags: some values are NaN (GAPS), some are larger than ``most`` (FAR)."""
-    gaps = np.int64(0)
+    """Return flags: some values are NaN (HAS_NAN), some are larger than ``most`` (FAR)."""
+    has_nan = np.int64(0)
     far = np.int64(0)
     for i in range(np.uint64(first), np.uint64(last)):
         value = x[i]
-        gaps |= np.int64(value != value)  # noqa: PLR0124 - NaN alone is not itself
+        has_nan |= np.int64(value != value)  # noqa: PLR0124 - NaN alone is not itself
         far |= np.int64(abs(value) > most)
-    return gaps * GAPS + far * FAR
+    return has_nan * HAS_NAN + far * FAR
 
 
 @inner_kernel
-def descend(nodes, x, row, width, here, path, gaps, at, first):
+def descend(nodes, x, row, width, here, path, has_nan, at, first):
     """Write the leaves of eight rows; the first begins at position ``row`` of x.
 
     Parameters
@@ -145,7 +145,7 @@ def descend(nodes, x, row, width, here, path, gaps, at, first):
     left, at_once = path[0], path[1]
     while left > 0:
         for _ in range(min(left, at_once)):
-            here = go_all(nodes, x, row, width, here, gaps)
+            here = go_all(nodes, x, row, width, here, has_nan)
         left -= at_once
         if left > 0 and have_arrived(nodes, here):
             break
@@ -160,28 +160,28 @@ def descend(nodes, x, row, width, here, path, gaps, at, first):
 
 
 @inner_kernel
-def go_all(nodes, x, row, width, here, gaps):
+def go_all(nodes, x, row, width, here, has_nan):
     """Return the nodes of eight rows after a step."""
     return (
-        go(nodes, x, row, here[0], gaps),
-        go(nodes, x, row + width, here[1], gaps),
-        go(nodes, x, row + 2 * width, here[2], gaps),
-        go(nodes, x, row + 3 * width, here[3], gaps),
-        go(nodes, x, row + 4 * width, here[4], gaps),
-        go(nodes, x, row + 5 * width, here[5], gaps),
-        go(nodes, x, row + 6 * width, here[6], gaps),
-        go(nodes, x, row + 7 * width, here[7], gaps),
+        go(nodes, x, row, here[0], has_nan),
+        go(nodes, x, row + width, here[1], has_nan),
+        go(nodes, x, row + 2 * width, here[2], has_nan),
+        go(nodes, x, row + 3 * width, here[3], has_nan),
+        go(nodes, x, row + 4 * width, here[4], has_nan),
+        go(nodes, x, row + 5 * width, here[5], has_nan),
+        go(nodes, x, row + 6 * width, here[6], has_nan),
+        go(nodes, x, row + 7 * width, here[7], has_nan),
     )
 
 
 @inner_kernel
-def go(nodes, x, row, here, gaps):
+def go(nodes, x, row, here, has_nan):
     """Return the node of a row after a step."""
     node = nodes[np.uint64(here)]
     packed = node["asks"]
     value = np.float64(x[np.uint64(row + (packed >> 1))])
     to_left = np.int64(value <= node["threshold"])
-    if gaps:
+    if has_nan:
         to_left |= np.int64(value != value) & packed & GAPS_LEFT  # noqa: PLR0124 - as above
     return np.int64(node["left"]) + (to_left ^ 1)
 

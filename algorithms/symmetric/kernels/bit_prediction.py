@@ -1,4 +1,4 @@
-"""Predict with symmetric trees by the bits of their answers.
+"""Predict with symmetric trees by the bits of their splits.
 
 All rows of a block answer one split at a time: a comparison of bytes, which the compiler turns
 into vector instructions. The answers are the bits of the leaf's index.

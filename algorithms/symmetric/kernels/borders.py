@@ -1,4 +1,4 @@
-"""Choose the borders of a column: greedy bisection of bins, and an exact dynamic programme.
+"""Choose the borders of a column: greedy bisection of bins, and an exact dynamic program.
 
 Greedy methods split the bin with the best score until there are enough borders:
 

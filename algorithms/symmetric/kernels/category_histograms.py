@@ -1,4 +1,4 @@
-"""Integer histograms of the statistics of a combination, which a tree sees first at some level."""
+"""Integer histograms of the statistics of a combination that is new at a level of a tree."""
 
 from algorithms.runtime.jit import kernel
 from algorithms.symmetric.kernels.split_scores import build_leaf

@@ -17,7 +17,7 @@ from algorithms.symmetric.kernels.leaf_sums import (
     sum_losses,
 )
 
-LEAST_WEIGHT = np.float64(np.finfo(np.float32).eps)  # a block's leaf of less weight is left out
+MIN_WEIGHT = np.float64(np.finfo(np.float32).eps)  # a block's leaf of less weight is left out
 
 
 @kernel
@@ -93,7 +93,7 @@ def write_steps(sums, l2, is_newton, step):
     """Write ΣG / (−ΣH + λ′) of each leaf for Newton steps, otherwise ΣG / (ΣW + λ′)."""
     for leaf in range(len(step)):
         der1, der2, weight = sums[leaf, DER1], sums[leaf, DER2], sums[leaf, WEIGHT]
-        if weight <= LEAST_WEIGHT:
+        if weight <= MIN_WEIGHT:
             der1 = der2 = 0.0
         if is_newton:
             step[leaf] = der1 / (-der2 + l2)

@@ -6,7 +6,7 @@ loss w log(1 + e^(F_b − F_a)). With p = e^(F_b) / (e^(F_a) + e^(F_b)), −loss
     g_a = w p,  g_b = −w p        h_a = h_b = −w p (1 − p)
 
 PAIRLOGIT takes given pairs. YETIRANK draws orders of each query: the documents are sorted by
-e^F u / (1 − u) with u uniform in [0, 1), which adds logistic noise to F. The neighbours at the
+e^F u / (1 − u) with u uniform in [0, 1), which adds logistic noise to F. The neighbors at the
 ranks r and r + 1 (from 0) form a pair of weight 0.15 decayʳ |y_a − y_b| / number of orders.
 
 Gulin, Kuralenok, Pavlov: Winning the transfer learning track of Yahoo's learning to rank challenge
@@ -21,7 +21,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of, uniform
 from algorithms.symmetric.kernels.leaf_sums import DER1, DER2, WEIGHT
 
-ABOVE_ONE = 1.000001  # stands for 1 in 1 − u, so that the quotient is finite
+ABOVE_ONE = 1.000001  # replaces 1 in 1 − u, so that the quotient is finite
 PAIR_SCALE = 0.15
 
 

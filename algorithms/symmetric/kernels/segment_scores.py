@@ -16,7 +16,7 @@ import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of
-from algorithms.symmetric.kernels.split_scores import COSINE, L2, LEAST, NOISE_BITS
+from algorithms.symmetric.kernels.split_scores import COSINE, L2, MIN_DENOMINATOR, NOISE_BITS
 
 BODY, TAIL, START = range(3)  # columns of the segments
 BODY_G, BODY_W, TAIL_G, TAIL_W = range(4)
@@ -304,7 +304,7 @@ def sum_candidate(candidates, leaf_rows, segment_rows, kind, n_leaves, side, pla
     column = candidates.columns[f]
     for b in range(candidates.n_splits[f]):
         scores[0, b] = 0.0
-        scores[1, b] = LEAST
+        scores[1, b] = MIN_DENOMINATOR
     for s in range(len(segment_rows.segments)):
         l2 = segment_rows.l2[s]
         for k in range(len(segment_rows.g)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
 from algorithms.runtime.jit import inner_kernel
-from algorithms.symmetric.kernels.split_scores import LEAST, choose_bin
+from algorithms.symmetric.kernels.split_scores import MIN_DENOMINATOR, choose_bin
 
 FALSE_G, FALSE_W, FIRST_TERM, SECOND_TERM = range(4)  # of `sides`
 
@@ -62,7 +62,7 @@ def scan_sorted(
                     second += c - side[SECOND_TERM]
                     side[FIRST_TERM], side[SECOND_TERM] = a, c
             start = end
-            scores[0, b], scores[1, b] = first, max(second, LEAST)
+            scores[0, b], scores[1, b] = first, max(second, MIN_DENOMINATOR)
         best_score[f], best_bin[f] = choose_bin(
             scores, count, kind, noise, seed, np.int64(f) * stride
         )

@@ -16,7 +16,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of
 
 L2, COSINE = 0, 1
-LEAST = 1e-100
+MIN_DENOMINATOR = 1e-100
 NOISE_BITS = 12  # of the index into the table of normal quantiles
 
 
@@ -104,7 +104,7 @@ def scan_features(
     n_bins : int64 (n_features,)
     stride : number of entries of a feature
     l2 : λ, in the unit of the weights
-    step : (2,) float64, quantisation steps of gradients and weights
+    step : (2,) float64, quantization steps of gradients and weights
     kind : L2 or COSINE
     noise : float64 (2 ** NOISE_BITS,), quantiles of the noise; (0,): no noise
     seed : uint32, seed of the noise
@@ -116,7 +116,7 @@ def scan_features(
         count = n_bins[f] - 1
         for b in range(count):
             sums[0, b] = 0.0
-            sums[1, b] = LEAST
+            sums[1, b] = MIN_DENOMINATOR
         for leaf in range(n_leaves):
             for k in range(planes.shape[1]):
                 add_leaf(planes[leaf, k], f * stride, count, l2, step, sums)

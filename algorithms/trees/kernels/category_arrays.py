@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-MOST_TRIED = (
+MAX_TRIED = (
     10  # maximum number of categories (missing counts as one) for which all subsets are tried
 )
 

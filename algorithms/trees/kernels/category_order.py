@@ -7,7 +7,7 @@ A categorical split sends a subset of the categories to the left. With k categor
   among the k − 1 prefixes of the categories ordered by the mean, or by the share of class 1
   (Fisher: On grouping for maximum homogeneity, 1958; Breiman et al. 1984, theorem 4.5). Missing
   values on either side do not change this: they only change the sums that both sides start from.
-- For more classes no order contains all best subsets. Up to `MOST_TRIED` categories, all subsets
+- For more classes no order contains all best subsets. Up to `MAX_TRIED` categories, all subsets
 are
   tried, in the order of a Gray code, so that each subset is one step from the one before it; then
   the categories on the left come first. For more categories, the class shares p_i = (n_ik / n_i)
@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.trees.kernels.category_arrays import MOST_TRIED
+from algorithms.trees.kernels.category_arrays import MAX_TRIED
 from algorithms.trees.kernels.criteria import proxy_of_classes
 from algorithms.trees.kernels.search import add_entries, first_missing
 from algorithms.trees.kernels.tree_arrays import FLAG, ROW, SQUARED_ERROR, VISITS, WAITING
@@ -83,7 +83,7 @@ def set_keys(rules, totals, categories, k, n_rows, n_missing):
         of = 1 if rules.criterion == SQUARED_ERROR else TWO
         for g in range(k):
             categories.key[g] = sums[g, of] / sums[g, 0]  # the mean, or the share of class 1
-    elif k + (n_missing > 0) <= MOST_TRIED:
+    elif k + (n_missing > 0) <= MAX_TRIED:
         try_all_subsets(rules, totals, categories, k, n_rows, n_missing)
     else:
         project_shares(sums, k, categories.spare, categories.key)

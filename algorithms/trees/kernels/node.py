@@ -29,12 +29,9 @@ LEFT, RIGHT = 1, 2  # rows of `Scratch.sums`
 
 
 @inner_kernel
-def make_node(table, rows, rules, growth, scratch):
-    """Write the next node with its best split; split it now, or put it in the frontier."""
+def write_node(growth, task, number, weight):
+    """Write a node as a leaf, and its number to its parent; ``weight`` is that of its rows."""
     state = growth.state
-    state[WAITING] -= 1
-    task = growth.todo[state[WAITING]]
-    number = state[COUNT]
     state[COUNT] = number + 1
     state[DEPTH] = max(state[DEPTH], task["depth"])
     node = growth.nodes[number]
@@ -45,12 +42,23 @@ def make_node(table, rows, rules, growth, scratch):
     node["missing_left"] = 0
     node["impurity"] = task["impurity"]
     node["n"] = task["end"] - task["start"]
-    node["weight"] = growth.totals[0]
-    parent = task["parent"]
-    if parent >= 0 and task["is_left"]:
-        growth.nodes[parent]["left"] = number
-    elif parent >= 0:
-        growth.nodes[parent]["right"] = number
+    node["weight"] = weight
+    if task["parent"] >= 0:
+        parent = growth.nodes[task["parent"]]
+        if task["is_left"]:
+            parent["left"] = number
+        else:
+            parent["right"] = number
+
+
+@inner_kernel
+def make_node(table, rows, rules, growth, scratch):
+    """Write the next node with its best split; split it now, or put it in the frontier."""
+    state = growth.state
+    state[WAITING] -= 1
+    task = growth.todo[state[WAITING]]
+    number = state[COUNT]
+    write_node(growth, task, number, growth.totals[0])
     write_value(rules, growth, number, task["lower"], task["upper"])
     slot = number if rules.max_leaf_nodes else 0
     split = growth.splits[slot]

@@ -1,7 +1,7 @@
 """Exact search of the best split of one feature, without sorting its rows.
 
 For two classes by gini with integer weights. The rows of a node are summed into *cells* of
-neighbouring ranks. With s the weight of class 1, the score of a split (see `scan`)
+neighboring ranks. With s the weight of class 1, the score of a split (see `scan`)
 
     S(n_L, s_L) = s_L² / n_L + (s − s_L)² / (n − n_L)
 
@@ -23,7 +23,7 @@ from algorithms.trees.kernels.scan import LOW, slack_of
 from algorithms.trees.kernels.tree_arrays import GINI
 
 CELLS = 2048
-FEWEST_CELLS = 16
+MIN_CELLS = 16
 ROWS_A_CELL = 4
 WEIGHT = 32  # a mark holds the weight above this bit
 ONE = np.uint32(1)
@@ -45,7 +45,7 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
     keys, marks = rows.lists[v, start:end], rows.mark[start:end]
     n, s = totals[0], totals[2]
     low, high = span_of(keys)
-    most = min(CELLS, max((end - start) // ROWS_A_CELL, FEWEST_CELLS))
+    most = min(CELLS, max((end - start) // ROWS_A_CELL, MIN_CELLS))
     shift = np.uint32(0)
     while (high - low) >> shift >= most:
         shift += np.uint32(1)

@@ -153,6 +153,6 @@ def _parts(rows: dict[str, np.ndarray], weight: np.ndarray | None) -> dict[str, 
     sums = np.array([s for s in drawn if s[-1] > 0])
     means = sums[:, :-1] / sums[:, -1:]
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    centre = values[:, :-1].sum(axis=0) / w.sum()
-    columns = zip(rows, centre, low, high, strict=True)
+    center = values[:, :-1].sum(axis=0) / w.sum()
+    columns = zip(rows, center, low, high, strict=True)
     return {name: Part(float(c), float(a), float(b)) for name, c, a, b in columns}

@@ -167,9 +167,9 @@ def bins(p: np.ndarray, hit: np.ndarray, w: np.ndarray, place: np.ndarray) -> tu
 
 def wilson(rate: float, n: float, z: float = 1.959963984540054) -> tuple[float, float]:
     """Return Wilson's interval of a rate over n rows."""
-    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
+    center = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return max(0.0, center - half), min(1.0, center + half)
 
 
 def expected_error(hit_minus_p: np.ndarray, w: np.ndarray, place: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Distribution of the normalised margins of a weighted vote, a measure of its confidence.
+"""Distribution of the normalized margins of a weighted vote, a measure of its confidence.
 
 Schapire, Freund, Bartlett, Lee: Boosting the margin. Annals of Statistics 26, 1998.
 
@@ -44,7 +44,7 @@ class Margins:
 
 
 def margins(votes: np.ndarray, weight: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the normalised margin of each row, float64 (n,).
+    """Return the normalized margin of each row, float64 (n,).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def margins(votes: np.ndarray, weight: np.ndarray, y: np.ndarray, n_classes: int
 
 
 def distribution(margin: np.ndarray) -> Margins:
-    """Summarise margins for a report."""
+    """Summarize margins for a report."""
     ordered = np.sort(margin)
     # sums of weights that should be 0 may differ from it by rounding
     below = np.searchsorted(ordered, GRID + 1e-12, side="right") / len(ordered)

@@ -50,7 +50,7 @@ def tallies(votes: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray
     votes : (n_trees, n) int
         Class codes.
     weight : (n_trees,)
-        Weights of the trees; their absolute values are normalised to sum to 1.
+        Weights of the trees; their absolute values are normalized to sum to 1.
 
     Raises
     ------

@@ -160,9 +160,9 @@ def variance_law(values: np.ndarray) -> Law:
 
 def mean_correlation(values: np.ndarray) -> float:
     """Return the mean Pearson correlation of two different members that both vary."""
-    centred = values - values.mean(axis=1, keepdims=True)
-    norm = np.sqrt((centred**2).sum(axis=1))
-    unit = centred[norm > 0] / norm[norm > 0, None]
+    centered = values - values.mean(axis=1, keepdims=True)
+    norm = np.sqrt((centered**2).sum(axis=1))
+    unit = centered[norm > 0] / norm[norm > 0, None]
     m = len(unit)
     if m < 2:
         return 0.0

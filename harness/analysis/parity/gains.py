@@ -49,7 +49,7 @@ def gain_of(terms: Terms, rows: Rows, left: np.ndarray) -> Gain:
 
     With u the unit roundoff, the sum of n rounded terms is off by about u · √Σg², and a sum that
     is rounded at each step by about √n · u · Σ|g| (Higham and Mary 2019); the bounds carry that
-    through the formula. Sums of whole numbers are exact. Without regularisation the gain does not
+    through the formula. Sums of whole numbers are exact. Without regularization the gain does not
     change if a multiple of h is subtracted from g, so it is computed about the node's mean, which
     is more exact than a library's computation without it.
     """

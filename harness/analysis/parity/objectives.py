@@ -99,7 +99,7 @@ def bagged(prefix: str) -> Callable[[Side, Training, int], Terms]:
 def adaptive(side: Side, training: Training, tree: int) -> Terms:
     """Return the terms of AdaBoost's SAMME: weights grow for rows that earlier trees got wrong.
 
-    w ← w · exp(α_t · [tree t is wrong]), then normalised; α_t is the weight of tree t.
+    w ← w · exp(α_t · [tree t is wrong]), then normalized; α_t is the weight of tree t.
     """
     e = side.ensemble
     if e.combination != "vote":

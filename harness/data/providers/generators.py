@@ -49,7 +49,7 @@ class Generator:
     missing: bool = False
     sparse: bool = False
     weighted: bool = False
-    licence: str = "none needed: generated"
+    license: str = "none needed: generated"
 
     def dataset(self) -> Dataset:
         """Return the declaration with default options."""
@@ -70,7 +70,7 @@ class Generator:
             source="generated",
             suites=("generated",),
             summary=self.summary,
-            licence=self.licence,
+            license=self.license,
             options=options,
         )
 
@@ -172,7 +172,7 @@ GENERATORS = (
         "rare_positive",
         Task.BINARY,
         generation.rare_positive,
-        "One row in 500 is positive, in places that can be learnt.",
+        "One row in 500 is positive, in places that can be learned.",
         columns=15,
         classes=2,
         rows=50_000,

@@ -24,7 +24,7 @@ YOUNG = 60.0  # seconds that a new folder may be without an owner
 
 
 class WaitCancelledError(Exception):
-    """Error raised if waiting for a host is cancelled."""
+    """Error raised if waiting for a host is canceled."""
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class RunResources:
         self.supervisor = Supervisor(self.folder.path, idle=2)
 
     def host(self, *, alone: bool) -> AbstractContextManager[None]:
-        """Hold this host's lock; waiting is cancelled when the run is closed here."""
+        """Hold this host's lock; waiting is canceled when the run is closed here."""
         return on_this_host(alone=alone, keep_waiting=lambda: not self.closed)
 
     def warm(self, jobs: Iterable[Job]) -> None:

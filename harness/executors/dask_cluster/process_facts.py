@@ -29,7 +29,7 @@ def facts_here(plugins: tuple[str, ...], libraries: tuple[str, ...]) -> JSON:
 
     Notes
     -----
-    Files are read anew each time, because a cluster's worker may run for days. The code that it
+    Files are read again each time, because a cluster's worker may run for days. The code that it
     has loaded may be older than the files, so digests of both are returned.
     """
     ids.clear_caches()

@@ -15,18 +15,18 @@ from algorithms.gbdt.bundles import NO_BUNDLES, Layout, stride_of
 from algorithms.gbdt.grower import Grower
 from algorithms.gbdt.kernels import booster_arrays as hist_layout
 from algorithms.gbdt.kernels.bundling import find_bundles
-from algorithms.gbdt.kernels.sparse_columns import build_listed
+from algorithms.gbdt.kernels.sparse_columns import build_sparse_histogram
 from algorithms.gbdt.params import make_rules
 from algorithms.gbdt.split_table import are_exclusive, entries_of, exclusive_columns, split_columns
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 from algorithms.runtime.threads import Workers
 
-build_listed = callable_kernel(build_listed)
+build_sparse_histogram = callable_kernel(build_sparse_histogram)
 few = settings(max_examples=25, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 LAYOUTS = [
     *(NO_BUNDLES, Layout(), Layout(order="degree")),
-    *(Layout(lists=False), Layout(bundles=False, lists=False)),
+    *(Layout(sparse=False), Layout(bundles=False, sparse=False)),
 ]
 
 
@@ -51,8 +51,8 @@ def test_runs_are_counted_by_value_and_zero(seed, n_zeros, dtype):
 def test_feature_joins_first_bundle_with_room(seed, most, room):
     rng = np.random.default_rng(seed)
     n_rows, d = 150, 12
-    is_set = rng.random((n_rows, d)) < rng.random(d) * 0.3
-    rows = [np.flatnonzero(own).astype(np.uint32) for own in is_set.T]
+    is_nonzero = rng.random((n_rows, d)) < rng.random(d) * 0.3
+    rows = [np.flatnonzero(own).astype(np.uint32) for own in is_nonzero.T]
     ends = np.cumsum([len(own) for own in rows])
     starts = ends - [len(own) for own in rows]
     order, needed = rng.permutation(d), rng.integers(1, 120, d)
@@ -89,7 +89,7 @@ def test_bins_are_recovered_from_bundles_and_sparse_columns(seed, is_missing, la
     assert np.array_equal(oracles.bins_of(bins, n), plain.rows)
     if not layout.bundles:
         assert (np.diff(bins.layout.start)[: bins.rows.shape[1]] == 1).all()
-    if not layout.lists:
+    if not layout.sparse:
         assert bins.rows.shape[1] == len(bins.layout.length)
 
 
@@ -128,7 +128,7 @@ def test_sparse_columns_sum_packed_gradients(seed, size):
     rows = np.sort(rng.choice(n, 1100, replace=False)).astype(np.uint32)
     cells, wide = np.zeros(n_cells, np.int64), np.zeros((2, n_cells), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)
-    build_listed(bins.sparse, records, rows, 0, len(rows), 1, cells, wide, begin, sums)
+    build_sparse_histogram(bins.sparse, records, rows, 0, len(rows), 1, cells, wide, begin, sums)
     result = wide + np.array(oracles_histogram.unpack(cells))
     own = oracles.bins_of(bins, n)
     expected = oracles_histogram.histogram(own, records, rows, 9)
@@ -138,7 +138,7 @@ def test_sparse_columns_sum_packed_gradients(seed, size):
         assert np.array_equal(result[:, first : first + len(others)], expected[:, f, others])
     assert sums[hist_layout.SPREAD] == np.abs(g[rows]).sum()
     assert (sums[hist_layout.TOTAL_G], sums[hist_layout.TOTAL_H]) == (g[rows].sum(), h[rows].sum())
-    assert bool(sums[hist_layout.LISTED_FLUSHED]) == (size > 1 << 20)
+    assert bool(sums[hist_layout.SPARSE_FLUSHED]) == (size > 1 << 20)
 
 
 def test_exclusive_columns_are_made_dense():
@@ -155,10 +155,10 @@ def test_exclusive_columns_are_made_dense():
 @settings(max_examples=100, deadline=None)
 def test_columns_without_common_rows_have_zero_product(seed, n_rows, n_columns):
     rng = np.random.default_rng(seed)
-    is_set = rng.random((n_rows, n_columns)) < rng.choice([0.0, 0.02, 0.1, 0.5], n_columns)
-    together = is_set.T.astype(int) @ is_set
+    is_nonzero = rng.random((n_rows, n_columns)) < rng.choice([0.0, 0.02, 0.1, 0.5], n_columns)
+    together = is_nonzero.T.astype(int) @ is_nonzero
     np.fill_diagonal(together, 1)
-    assert are_exclusive(is_set).tolist() == (together == 0).any(axis=1).tolist()
+    assert are_exclusive(is_nonzero).tolist() == (together == 0).any(axis=1).tolist()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -1,4 +1,4 @@
-"""Tests of the split search over cells of neighbouring ranks, against exact fractions."""
+"""Tests of the split search over cells of neighboring ranks, against exact fractions."""
 
 import numpy as np
 import oracles

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from algorithms.runtime import exact_sums
-from algorithms.runtime.exact_sum_kernels import SMALLEST_EXPONENT, add_sizes
+from algorithms.runtime.exact_sum_kernels import MIN_EXPONENT, add_sizes
 
 DOUBLES = arrays.arrays(
     np.float64, st.integers(0, 60), elements=st.floats(allow_nan=False, allow_infinity=False)
@@ -57,7 +57,7 @@ def test_magnitudes_are_summed_exactly_and_maximum_is_kept(values, stride):
     if np.isfinite(values).all():
         expected = sum((abs(Fraction(float(v))) for v in values[::stride]), Fraction(0))
         units = sum(int(own) << max(e - 1, 0) for e, own in enumerate(table[:-1]))
-        assert Fraction(units, 1 << -SMALLEST_EXPONENT) == expected
+        assert Fraction(units, 1 << -MIN_EXPONENT) == expected
 
 
 @given(SINGLES, st.integers(0, 60))

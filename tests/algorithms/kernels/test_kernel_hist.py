@@ -175,7 +175,7 @@ def test_packed_gradients_hold_the_largest_value(seed, power):
 
 @given(st.integers(0, 2**32 - 1), st.floats(-140, 120), st.integers(1, 40_000))
 @few
-def test_quantisation_step_covers_mean_and_maximum(seed, power, n):
+def test_quantization_step_covers_mean_and_maximum(seed, power, n):
     values = np.abs(rng_of(seed).standard_cauchy(n) * 2.0**power)
     values = np.clip(values, 2.0**-149, np.finfo(np.float32).max).astype(np.float32)
     stride = hist_records.stride_of_sizes(n)
@@ -183,10 +183,10 @@ def test_quantisation_step_covers_mean_and_maximum(seed, power, n):
     add_sizes(values, 0, 0, n, stride, table)
     step, bound = step_of_sizes(table, stride, n)
     largest, mean = float(values.max()), math.fsum(values[::stride]) * stride / n
-    by_mean, by_largest = mean / 2**hist_pack.MEAN_BITS, largest / 2**hist_pack.MOST_BITS
+    by_mean, by_largest = mean / 2**hist_pack.MEAN_BITS, largest / 2**hist_pack.MAX_BITS
     assert step <= 2 * max(by_mean, by_largest)
     assert step > max(by_mean, by_largest) / 2 * (1 - 1e-12)
-    assert largest <= 2**hist_pack.MOST_BITS * step
+    assert largest <= 2**hist_pack.MAX_BITS * step
     assert largest / step < bound <= largest / step + 2
 
 
@@ -255,7 +255,7 @@ def test_histograms_sum_packed_gradients(seed, size, every, together, stride):
 def test_narrow_entries_are_widened_before_overflow(seed, room, together, stride):
     rng = rng_of(seed)
     bins = rng.integers(0, 3, (500, 70)).astype(np.uint8)
-    most = hist_layout.MOST_G // room  # so that one row more than `room` overflows a cell
+    most = hist_layout.MAX_G // room  # so that one row more than `room` overflows a cell
     records = np.full(500, most * oracles.HALF + 1)
     rows = some_rows(rng, 301, together)
     features = np.arange(70)
@@ -274,8 +274,8 @@ def test_scale_gives_the_rows_that_fit_into_an_entry():
     wild = np.where(np.arange(4000) == 7, np.float32(1e4), calm)
     with Workers(1) as workers:
         room = hist_records.pack_rows(calm, calm[:0], np.uint32(3), records, workers).room
-        assert room * np.abs(oracles.unpack(records)[0]).max() <= hist_layout.MOST_G
-        assert room >= hist_records.LEAST_ROOM
+        assert room * np.abs(oracles.unpack(records)[0]).max() <= hist_layout.MAX_G
+        assert room >= hist_records.MIN_ROOM
         assert hist_records.pack_rows(wild, calm[:0], np.uint32(3), records, workers).room == 0
 
 
@@ -327,7 +327,7 @@ def test_trees_do_not_depend_on_when_entries_are_widened(threads):
     g = rng.integers(-(1 << 21), 1 << 21, 20_000) + (X[:, 1] > 0) * (1 << 19)
     h = rng.integers(1, 1 << 20, 20_000)
     params = {"num_leaves": 15, "min_child_samples": 5, "threads": threads}
-    room = hist_layout.MOST_G // int(np.abs(g).max())
+    room = hist_layout.MAX_G // int(np.abs(g).max())
     assert room < 20_000
     looked, bounded = (grown(X, g, h, room=r, **params)[2] for r in (0, room))
     assert looked.nodes.tobytes() == bounded.nodes.tobytes()

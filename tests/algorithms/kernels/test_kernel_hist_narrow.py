@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import callable_kernel
 
-from algorithms.gbdt.kernels.booster_arrays import BEST, HALF, LOW, MAX_BINS, MOST_G, MOST_H
+from algorithms.gbdt.kernels.booster_arrays import BEST, HALF, LOW, MAX_BINS, MAX_G, MAX_H
 from algorithms.gbdt.kernels.narrow_leaf import scan_sums
 from algorithms.gbdt.kernels.split import NodeStats, scan
 from algorithms.gbdt.params import make_rules
@@ -21,8 +21,8 @@ def histogram(rng, n_bins, share, *, large):
     empty = rng.random(n_bins) >= share
     g[empty] = h[empty] = 0
     if large:
-        g = g * (MOST_G // max(1, np.abs(g).sum()))
-        h = h * (MOST_H // max(1, h.sum()))
+        g = g * (MAX_G // max(1, np.abs(g).sum()))
+        h = h * (MAX_H // max(1, h.sum()))
     return g, h
 
 

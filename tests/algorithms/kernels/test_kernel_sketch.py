@@ -8,7 +8,7 @@ from scipy import sparse
 from algorithms.gbdt.binning import find_bins
 from algorithms.gbdt.kernels.weighted_sketch import (
     CELLS,
-    MOST_CELLS,
+    MAX_CELLS,
     choose_ends,
     code_rows,
     cut_cells,
@@ -39,8 +39,8 @@ def test_sketch_cell_closes_when_full_and_before_a_large_value(
     h = rng.integers(-1, 12, 300).astype(np.float32)  # so that sums are exact
     order = np.argsort(x, kind="stable").astype(np.uint32)
     codes = np.empty(300, np.uint16)
-    edges, counts = np.empty(MOST_CELLS), np.empty(MOST_CELLS, np.int64)
-    several = np.empty(MOST_CELLS, bool)
+    edges, counts = np.empty(MAX_CELLS), np.empty(MAX_CELLS, np.int64)
+    several = np.empty(MAX_CELLS, bool)
     weights = h if per_h else NO_WEIGHTS
     sizes = weights, 1.0, per_h, float(fewest), float(times * fewest)
     n_cells = cut_cells(order, x[order], *sizes, codes, edges, counts, several)
@@ -61,7 +61,7 @@ def test_all_sketch_cells_have_room():
     order = np.arange(len(x), dtype=np.uint32)
     fewest = len(x) / CELLS
     cells.cut(0, order, x, order[:0], (NO_WEIGHTS, 1.0, 0.0, fewest, fewest))
-    assert CELLS < 8001 <= MOST_CELLS
+    assert CELLS < 8001 <= MAX_CELLS
     assert np.array_equal(cells.codes[0], x)
 
 
@@ -135,14 +135,14 @@ def test_weighted_bins_equal_bins_of_repeated_rows(seed, max_bin, digits):
     X[:, 1:3][rng.random((400, 2)) < 0.3] = np.nan
     weight = rng.integers(1, 20, 400)
     weight[0] += (1 << 13) - weight.sum()  # so that sums of parts are exact, and one row is heavy
-    is_set = np.arange(10) == 5
+    is_categorical = np.arange(10) == 5
     X[:, 5] = rng.integers(0, 9, 400)
-    binner = find_bins(X, is_set, max_bin, 1 << 20, 1, ALONE)
+    binner = find_bins(X, is_categorical, max_bin, 1 << 20, 1, ALONE)
     result = weigh_edges(binner, X, weight.astype(float), max_bin, ALONE, "test")
-    twice = find_bins(np.repeat(X, weight, axis=0), is_set, max_bin, 1 << 20, 1, ALONE)
+    twice = find_bins(np.repeat(X, weight, axis=0), is_categorical, max_bin, 1 << 20, 1, ALONE)
     for edges, expected in zip(result.edges, twice.edges, strict=True):
         assert np.array_equal(edges, expected)
-    assert np.array_equal(result.missing[~is_set], twice.missing[~is_set])
+    assert np.array_equal(result.missing[~is_categorical], twice.missing[~is_categorical])
     assert result.codes is binner.codes
 
 
@@ -156,7 +156,7 @@ def weigh(kind, x, rng):
         power = rng.uniform(-6, 6, n)
     elif kind == "few":
         power = np.where(rng.random(n) < 20 / n, 6.0, -6.0)
-    else:  # neighbours
+    else:  # neighbors
         at = np.sort(x)[rng.integers(n)]
         power = 6 - 12 * np.minimum(np.abs(x - at) / rng.uniform(0.001, 0.5), 1.0)
     return (10.0**power).astype(np.float32)
@@ -179,7 +179,7 @@ def propose(cells, f, h, room):
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 10**6),
-    st.sampled_from(["anywhere", "few", "neighbours"]),
+    st.sampled_from(["anywhere", "few", "neighbors"]),
     st.sampled_from([2, 20, 256]),
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([0.0, 0.4]),
@@ -208,7 +208,7 @@ def test_every_threshold_is_near_a_candidate(seed, kind, room, missing, zeros):
 def test_column_is_sketched_once_for_equal_weights():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 2)).astype(np.float32)
-    h = weigh("neighbours", X[:, 0], rng)
+    h = weigh("neighbors", X[:, 0], rng)
     cells = Cells(X, ALONE, "test")
     before = cells.edges[:]
     propose(cells, 0, h, 256)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from algorithms.gbdt import sparse_columns as hist_listed
-from algorithms.gbdt.binning import bin_listed, find_bins, last_rounded, pad_edges, sample_rows
+from algorithms.gbdt import sparse_columns as hist_sparse
+from algorithms.gbdt.binning import bin_sparse, find_bins, last_rounded, pad_edges, sample_rows
 from algorithms.gbdt.sparse_columns import ByColumn, ByRow
 from algorithms.gbdt.split_table import SplitTable, split_columns
 from algorithms.histogram_boosting import HistogramBoostingClassifier
@@ -26,9 +26,9 @@ def drawn_matrix(seed, dtype):
     return sparse.csr_array((values[held], np.nonzero(held)), shape, dtype=dtype)
 
 
-def parts_of(listed, absent):
-    nothing = np.empty((listed.shape[0], 0), listed.matrix.dtype)
-    return SplitTable(nothing, np.empty(0, np.int64), listed, np.arange(listed.shape[1]), absent)
+def parts_of(columns, absent):
+    nothing = np.empty((columns.shape[0], 0), columns.matrix.dtype)
+    return SplitTable(nothing, np.empty(0, np.int64), columns, np.arange(columns.shape[1]), absent)
 
 
 def entries_in(entries):
@@ -48,36 +48,36 @@ def test_row_and_column_access_give_the_same_bins(seed, threads, dtype, is_missi
         by_row = parts_of(ByRow(X, workers), absent)
         expected = find_bins(by_column, numbers, 20, max(1, n_rows // 2), 1, workers)
         result = find_bins(by_row, numbers, 20, max(1, n_rows // 2), 1, workers)
-        own = bin_listed(by_row, result, workers)
-        other = bin_listed(by_column, expected, workers)
+        own = bin_sparse(by_row, result, workers)
+        other = bin_sparse(by_column, expected, workers)
     assert all(map(np.array_equal, result.edges, expected.edges))
     assert np.array_equal(result.missing, expected.missing)
     assert np.array_equal(own.default, other.default)
     assert entries_in(own) == entries_in(other)
-    assert np.array_equal(by_row.listed.counts, by_column.listed.counts)
-    assert np.array_equal(by_row.listed.gaps, by_column.listed.gaps)
+    assert np.array_equal(by_row.sparse.counts, by_column.sparse.counts)
+    assert np.array_equal(by_row.sparse.has_missing, by_column.sparse.has_missing)
 
 
 @pytest.mark.parametrize("reason", ["edges", "codes"])
 def test_rows_are_transposed_when_needed(monkeypatch, reason):
     X = sparse.csr_array(np.abs(drawn_matrix(3, np.float64).toarray().round()))
-    is_set = np.arange(X.shape[1]) == (0 if reason == "codes" else -1)
+    is_categorical = np.arange(X.shape[1]) == (0 if reason == "codes" else -1)
     if reason == "edges":
-        monkeypatch.setattr(hist_listed, "MOST_EDGES", 0)
-    monkeypatch.delattr(hist_listed, "bin_by_row")  # must not be called
+        monkeypatch.setattr(hist_sparse, "MAX_EDGES", 0)
+    monkeypatch.delattr(hist_sparse, "bin_by_row")  # must not be called
     with Workers(2) as workers:
         by_row, by_column = parts_of(ByRow(X, workers), 0.0), parts_of(ByColumn(X.tocsc()), 0.0)
-        binner = find_bins(by_row, is_set, 20, 1000, 1, workers)
-        own, other = (bin_listed(table, binner, workers) for table in (by_row, by_column))
+        binner = find_bins(by_row, is_categorical, 20, 1000, 1, workers)
+        own, other = (bin_sparse(table, binner, workers) for table in (by_row, by_column))
     assert entries_in(own) == entries_in(other)
 
 
 def test_duplicate_entries_are_summed_first():
     twice = sparse.csr_array(([1.0, 2.0, 5.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
-    assert isinstance(split_columns(twice).listed, ByColumn)
-    assert split_columns(twice).listed.matrix.toarray().tolist() == [[3.0, 0.0], [0.0, 5.0]]
+    assert isinstance(split_columns(twice).sparse, ByColumn)
+    assert split_columns(twice).sparse.matrix.toarray().tolist() == [[3.0, 0.0], [0.0, 5.0]]
     twice.sum_duplicates()
-    assert isinstance(split_columns(twice).listed, ByRow)
+    assert isinstance(split_columns(twice).sparse, ByRow)
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
@@ -103,7 +103,7 @@ def test_edges_of_float64_equal_edges_of_rounded_values():
     assert np.array_equal(wide[0].astype(np.float32), narrow[0])
 
 
-def neighbours(rng, n, d):
+def neighbors(rng, n, d):
     """Return float64 numbers at float32 values, half way to the next one, and just beside that."""
     base = rng.normal(size=6).astype(np.float32)[rng.integers(0, 6, (n, d))]
     after = np.nextafter(base, np.float32(np.inf)).astype(np.float64)
@@ -117,7 +117,7 @@ def neighbours(rng, n, d):
 def test_float64_rows_train_like_their_float32_copies(seed, threads, kind):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, 400)), int(rng.integers(1, 9))
-    X = neighbours(rng, n, d)
+    X = neighbors(rng, n, d)
     if kind == "zeros":
         X[rng.random((n, d)) < 0.8] = 0.0
     elif kind == "gaps":

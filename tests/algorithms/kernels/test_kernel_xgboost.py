@@ -15,7 +15,7 @@ from algorithms.parity.kernels.xgboost_gain import compute_weights
 from algorithms.parity.kernels.xgboost_hist import add_rows, scan_bins
 from algorithms.parity.kernels.xgboost_sketch import ENTRY, fill_queue
 from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
-from algorithms.parity.kernels.xgboost_sorted_sketch import prune_between, summarise_sorted
+from algorithms.parity.kernels.xgboost_sorted_sketch import prune_between, summarize_sorted
 from algorithms.parity.xgboost_cuts import combined, pruned, queue_summary, read_cuts
 from algorithms.parity.xgboost_exact_grower import sort_present
 from algorithms.parity.xgboost_hist_grower import bin_values
@@ -223,7 +223,7 @@ def test_sorted_summaries_are_made_and_pruned(seed, n, most):
     values = np.sort(np.round(rng.normal(size=n), int(rng.integers(0, 3)))).astype(np.float32)
     weights = (rng.random(n) ** rng.choice([0.0, 1.0, 8.0])).astype(np.float32)
     out = np.empty((41, ENTRY), np.float32)
-    result = out[: summarise_sorted(values, np.arange(n, dtype=np.int32), weights, 40, out)]
+    result = out[: summarize_sorted(values, np.arange(n, dtype=np.int32), weights, 40, out)]
     expected = oracles.sorted_summary(values, weights, 40)
     assert result.tolist() == expected
     if len(result) > most:

@@ -22,7 +22,7 @@ from algorithms.runtime.packaged_kernels import (
     checksum_digits,
     open_package,
 )
-from algorithms.runtime.value_checks import INFINITE, find_odd
+from algorithms.runtime.value_checks import INFINITE, find_nonfinite
 from harness.execution import kernel_package
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -37,7 +37,7 @@ def parent(tmp_path, monkeypatch):
     monkeypatch.setattr(jit, "CACHE_FOLDER", None)
     monkeypatch.setenv(BUILD, str(tmp_path / "build"))
     monkeypatch.setattr(jit, "PACKAGED", open_package(parent, DIGEST))
-    assert kernel(find_odd.py_func)(VALUES) == INFINITE
+    assert kernel(find_nonfinite.py_func)(VALUES) == INFINITE
     write_package(jit.PACKAGED.folder, parent, DIGEST)
     monkeypatch.delenv(BUILD)
     monkeypatch.setattr(jit, "PACKAGED", open_package(parent, DIGEST))
@@ -47,7 +47,7 @@ def parent(tmp_path, monkeypatch):
 def is_loaded(parent, monkeypatch):
     """Return whether the kernel is loaded from the package, and not compiled."""
     monkeypatch.setattr(jit, "PACKAGED", open_package(parent, DIGEST))
-    loaded = kernel(find_odd.py_func)
+    loaded = kernel(find_nonfinite.py_func)
     assert loaded(VALUES) == INFINITE
     hits, misses = sum(loaded.stats.cache_hits.values()), sum(loaded.stats.cache_misses.values())
     assert hits + misses == 1
@@ -150,14 +150,14 @@ def test_a_damaged_manifest_is_detected(parent, how, monkeypatch):
 
 
 def test_other_types_than_those_of_the_package_are_compiled(parent):
-    compiled = kernel(find_odd.py_func)
+    compiled = kernel(find_nonfinite.py_func)
     assert compiled(VALUES.astype(np.float32)) == INFINITE
     assert not compiled.stats.cache_hits
     assert jit.PACKAGED.problem == ""
 
 
 def test_a_kernel_that_is_compiled_calls_one_that_is_loaded(parent):
-    loaded = kernel(find_odd.py_func)
+    loaded = kernel(find_nonfinite.py_func)
 
     def find_twice(a, b):
         return loaded(a), loaded(b)
@@ -191,8 +191,8 @@ def test_a_new_package_replaces_the_old_one(parent, tmp_path, monkeypatch):
     (before,) = parent.iterdir()
     monkeypatch.setenv(BUILD, str(tmp_path / "second"))
     monkeypatch.setattr(jit, "PACKAGED", open_package(parent, DIGEST))
-    kernel(find_odd.py_func)(VALUES)
-    kernel(find_odd.py_func)(VALUES.astype(np.float32))
+    kernel(find_nonfinite.py_func)(VALUES)
+    kernel(find_nonfinite.py_func)(VALUES.astype(np.float32))
     after = write_package(jit.PACKAGED.folder, parent, DIGEST)
     assert list(parent.iterdir()) == [after]
     assert after != before
@@ -212,8 +212,8 @@ from algorithms.runtime import packaged_kernels
 packaged_kernels.FOLDER = Path(sys.argv[1])
 import numpy as np
 import algorithms.runtime.threads
-from algorithms.runtime.value_checks import find_odd
-print(find_odd(np.array([np.inf])))
+from algorithms.runtime.value_checks import find_nonfinite
+print(find_nonfinite(np.array([np.inf])))
 """
 
 

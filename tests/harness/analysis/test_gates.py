@@ -112,8 +112,8 @@ def test_missing_variance_is_undecided_unless_identical():
     assert state({"kind": "accuracy"}, accuracy=(same,)) == "undecided"
     identical = accuracy(0.0, 0.0, error=0.0, verdict="equivalent")
     assert state({"kind": "accuracy"}, accuracy=(identical,)) == "pass"
-    nothing_learnt = replace(identical, gap=0.0, margin=0.0)
-    assert state({"kind": "accuracy"}, accuracy=(nothing_learnt,)) == "pass"
+    nothing_learned = replace(identical, gap=0.0, margin=0.0)
+    assert state({"kind": "accuracy"}, accuracy=(nothing_learned,)) == "pass"
     for low, high, expected in ((-0.1, 0.1, "undecided"), (-0.2, -0.1, "fail"), (0, 1, "pass")):
         no_gap = accuracy(low, high, gap=0.0, margin=0.0)
         assert state({"kind": "accuracy"}, accuracy=(no_gap,)) == expected

@@ -85,8 +85,8 @@ def blocks(log_ratios):
     return results
 
 
-def noisy(seed, launches, centre, spread):
-    return blocks(centre + np.random.default_rng(seed).normal(0, spread, launches))
+def noisy(seed, launches, center, spread):
+    return blocks(center + np.random.default_rng(seed).normal(0, spread, launches))
 
 
 def test_interim_analyses_follow_the_schedule_only():

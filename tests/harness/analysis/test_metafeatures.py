@@ -28,7 +28,7 @@ def test_tree_names_the_metafeature_that_decides() -> None:
     assert "rows <= 2550.00" in tree.text
     assert "class: a" in tree.text
     assert (tree.hits, tree.frequent_hits) == (14, 8)
-    assert tree.p == pytest.approx(2 * 0.5**6)  # six differences, all in favour of the tree
+    assert tree.p == pytest.approx(2 * 0.5**6)  # six differences, all in favor of the tree
     assert tree.winners["d13"] == "b"
 
 

@@ -10,24 +10,24 @@ from harness.analysis.pooling import SURE, pool
 from harness.analysis.verdicts import Evidence, judge, named
 
 
-def verdict(rng, dataset, centre, spread, gap=1.0, **fields):
-    """Judge five overlapping splits of a dataset; centre and spread are shares of its gap."""
+def verdict(rng, dataset, center, spread, gap=1.0, **fields):
+    """Judge five overlapping splits of a dataset; center and spread are shares of its gap."""
     shared = 0.5 * rng.normal()
-    difference = gap * (centre + spread * (shared + rng.normal(size=5)))
+    difference = gap * (center + spread * (shared + rng.normal(size=5)))
     pair = named("ours", "theirs", dataset, "log_loss")
     ours = np.full(5, gap)
     return judge(Evidence(pair, list(ours), list(ours + difference), 0.25, 50, 5, gap, **fields))
 
 
-def many(rng, centres, spread, **fields):
-    return [verdict(rng, f"set{i}", c, spread, **fields) for i, c in enumerate(centres)]
+def many(rng, centers, spread, **fields):
+    return [verdict(rng, f"set{i}", c, spread, **fields) for i, c in enumerate(centers)]
 
 
 @pytest.mark.parametrize(
-    ("centre", "expected"), [(0.0, "equivalent"), (-0.025, "worse"), (0.025, "better")]
+    ("center", "expected"), [(0.0, "equivalent"), (-0.025, "worse"), (0.025, "better")]
 )
-def test_many_datasets_decide_what_each_alone_does_not(centre, expected):
-    sets = many(np.random.default_rng(0), [centre] * 12, spread=0.015)
+def test_many_datasets_decide_what_each_alone_does_not(center, expected):
+    sets = many(np.random.default_rng(0), [center] * 12, spread=0.015)
     assert sum(v.verdict == "inconclusive" for v in sets) >= 2
     result = pool(sets)
     assert (result.verdict, result.advice, result.dataset) == (expected, "", "")
@@ -90,11 +90,11 @@ def test_datasets_without_variance_or_margin_are_left_out_and_counted():
     rng = np.random.default_rng(7)
     good = many(rng, [0.0, 0.0, 0.0], 0.001)
     single = judge(Evidence(named("ours", "theirs", "single", "m"), [0.5], [0.6], 0.25, 10, 5, 1.0))
-    unlearnt = replace(good[0], dataset="unlearnt", gap=0.0)
-    result = pool([*good, single, unlearnt])
+    unlearned = replace(good[0], dataset="unlearned", gap=0.0)
+    result = pool([*good, single, unlearned])
     assert result.splits == 3
     assert result.notes[0] == "5 datasets: 4 equivalent, 1 inconclusive"
-    nothing = pool([single, unlearnt])
+    nothing = pool([single, unlearned])
     assert (nothing.verdict, nothing.splits) == ("inconclusive", 0)
     assert nothing.advice.startswith("no dataset has two splits")
 
@@ -120,10 +120,10 @@ def test_equivalence_at_the_margin_is_rare():
     false = 0
     for _ in range(repetitions):
         spreads = 0.01 * rng.choice([0.1, 0.3, 1, 3, 10], 5)
-        centres = 0.01 + 0.005 * rng.normal(size=5)
+        centers = 0.01 + 0.005 * rng.normal(size=5)
         sets = [
             verdict(rng, str(i), c, s)
-            for i, (c, s) in enumerate(zip(centres, spreads, strict=True))
+            for i, (c, s) in enumerate(zip(centers, spreads, strict=True))
         ]
         false += pool(sets).verdict == "equivalent"
     assert false / repetitions < 0.05 + 4 * math.sqrt(0.05 * 0.95 / repetitions)

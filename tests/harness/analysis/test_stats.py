@@ -35,7 +35,7 @@ def brute_cdf(n):
 
 
 def inverted_interval(x, level):
-    """Closure of the centres that scipy's exact signed-rank test does not reject."""
+    """Closure of the centers that scipy's exact signed-rank test does not reject."""
     walsh = sorted((a + b) / 2 for a, b in itertools.combinations_with_replacement(x, 2))
     kept = [
         gap
@@ -122,8 +122,8 @@ def test_resampled_interval_equals_t_interval_without_overlap():
 
 def test_interval_inside_the_margin_equals_tost():
     rng = np.random.default_rng(3)
-    for centre in np.linspace(-0.8, 0.8, 9):
-        x = rng.normal(centre, 1, 20)
+    for center in np.linspace(-0.8, 0.8, 9):
+        x = rng.normal(center, 1, 20)
         p = DescrStatsW(x).ttost_mean(-1, 1)[0]
         interval = resampled_interval(x, ratio=0.0, level=0.9)
         assert (interval.low > -1 and interval.high < 1) == (p < 0.05)
@@ -164,11 +164,11 @@ def test_single_difference_has_no_interval():
 
 def test_posterior_integrates_the_t_density():
     x, ratio, margin = np.random.default_rng(5).normal(0.3, 1, 10), 1 / 9, 0.4
-    centre, scale = x.mean(), math.sqrt((1 / 10 + ratio) * x.var(ddof=1))
+    center, scale = x.mean(), math.sqrt((1 / 10 + ratio) * x.var(ddof=1))
 
     def density(t):
         constant = math.gamma(5) / (math.gamma(4.5) * math.sqrt(9 * math.pi) * scale)
-        return constant * (1 + ((t - centre) / scale) ** 2 / 9) ** -5
+        return constant * (1 + ((t - center) / scale) ** 2 / 9) ** -5
 
     expected = [
         integrate.quad(density, low, high, epsabs=1e-12)[0]

@@ -33,9 +33,9 @@ def evidence(difference, base=0.5, **fields):
     return Evidence(PAIR, list(ours), list(ours + difference), **given)
 
 
-def splits(rng, centre, spread, n=5, ratio=0.25):
+def splits(rng, center, spread, n=5, ratio=0.25):
     """Draw differences of overlapping splits: a common part, and a part of each split."""
-    return centre + spread * (math.sqrt(ratio) * rng.normal() + rng.normal(size=n))
+    return center + spread * (math.sqrt(ratio) * rng.normal() + rng.normal(size=n))
 
 
 def test_order_of_decisions():
@@ -51,12 +51,12 @@ def test_order_of_decisions():
 
 
 @pytest.mark.parametrize(
-    ("centre", "verdict"),
+    ("center", "verdict"),
     [(0.0, "equivalent"), (0.003, "equivalent"), (-0.1, "worse"), (0.1, "better")],
 )
-def test_large_datasets_decide(centre, verdict):
+def test_large_datasets_decide(center, verdict):
     # A large set: the loss of a split is known to a thousandth of the gap.
-    result = judge(evidence(splits(np.random.default_rng(0), centre, 0.001, n=10)))
+    result = judge(evidence(splits(np.random.default_rng(0), center, 0.001, n=10)))
     assert (result.verdict, result.advice) == (verdict, "")
     assert result.margin == 0.01
     assert result.splits == 10
@@ -129,7 +129,7 @@ def test_identical_predictions_are_reported_as_equivalent():
     assert verdict.verdict == "equivalent"
     assert verdict.notes == ("identical predictions on every split",)
     assert (verdict.difference.low, verdict.difference.high) == (0.0, 0.0)
-    # Rounding makes no difference, and neither does a set on which nothing can be learnt.
+    # Rounding makes no difference, and neither does a set on which nothing can be learned.
     assert judge(evidence([1e-17, 0.0, 2e-17], identical=True)).verdict == "equivalent"
     assert judge(evidence([0.0, 0.0], identical=True, gap=-1.0)).verdict == "equivalent"
 

@@ -45,7 +45,7 @@ def test_at_most_one_alarm_in_twenty_is_wrong(alarms):
 
 def test_page_counts_its_alarms():
     alarms = [*DECLARED, *OWN]
-    wrong = sum(judgement == "wrong" for *_, judgement in alarms)
+    wrong = sum(judgment == "wrong" for *_, judgment in alarms)
     assert f"Of {len(alarms)} alarms, {wrong} are wrong ({wrong / len(alarms):.1%})" in PAGE
 
 

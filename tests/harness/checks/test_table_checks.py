@@ -19,7 +19,7 @@ def clean_frame(rows: int = ROWS, seed: int = 0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     frame = pd.DataFrame(random.normal(size=(rows, 4)), columns=["height", "width", "x", "t"])
     frame.loc[::9, "width"] = np.nan
-    frame["colour"] = pd.Categorical(random.choice(["red", "green", "blue"], rows))
+    frame["color"] = pd.Categorical(random.choice(["red", "green", "blue"], rows))
     return frame
 
 
@@ -397,9 +397,9 @@ def test_codes_with_letters_are_not_numeric_text():
 
 def test_equivalent_columns_are_found():
     frame = clean_frame()
-    both = frame.assign(inches=frame["height"] * 39.37, hue=frame["colour"].cat.codes.astype(float))
+    both = frame.assign(inches=frame["height"] * 39.37, hue=frame["color"].cat.codes.astype(float))
     pairs = only("DATA018", binary(both)).evidence["pairs"]
-    assert [pair[:2] for pair in pairs] == [["colour", "hue"], ["height", "inches"]]
+    assert [pair[:2] for pair in pairs] == [["color", "hue"], ["height", "inches"]]
 
 
 # ------------------------------------------------------------------ own files

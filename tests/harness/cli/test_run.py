@@ -204,7 +204,7 @@ def test_series_is_run_file_by_file_and_ends_with_a_table(tmp_path):
 
 def test_dry_run_on_user_data_prints_what_was_detected(tmp_path):
     lines = [
-        "size,colour,price",
+        "size,color,price",
         *(f"{i}.5,{'red' if i % 3 else 'blue'},{i * i}.25" for i in range(60)),
     ]
     (tmp_path / "houses.csv").write_text("\n".join(lines))
@@ -212,4 +212,4 @@ def test_dry_run_on_user_data_prints_what_was_detected(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "60 rows" in done.stdout
     assert "target 'price': regression" in done.stdout
-    assert "'colour'" in done.stdout
+    assert "'color'" in done.stdout

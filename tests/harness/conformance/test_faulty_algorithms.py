@@ -139,7 +139,7 @@ FAULTY = {
     Bragging: ("exported trees give the same predictions", "the exported ensemble differs"),
     Torn: ("the number of threads does not change the result", "training with 2 threads"),
     Narrow: ("one training row is enough, or rejected with a reason", "raises IndexError"),
-    Stumbling: ("a constant target is learnt, or rejected with a reason", "raises TypeError"),
+    Stumbling: ("a constant target is learned, or rejected with a reason", "raises TypeError"),
     Misshapen: ("predictions have the right shape, dtype and range", "shape (60, 1), not (60,)"),
 }
 

@@ -89,7 +89,7 @@ class Weighing(Clean):
         return X, y, weight
 
 
-class Centring(Clean):
+class Centering(Clean):
     def fit(self, native):
         native[1][:] -= native[1].mean()
         super().fit(native)
@@ -117,7 +117,7 @@ WRITERS = {
     Scaling: "X of predict, with sparse values, was modified",
     Pruning: "X of training, with sparse values, was modified",
     Weighing: "weight was modified",
-    Centring: "y was modified",
+    Centering: "y was modified",
     OneByOne: "X of predict_one was modified",
     Staging: "X of staged was modified",
 }

@@ -47,7 +47,7 @@ def registry():
 def test_every_shipped_card_is_complete():
     assert [str(card) for card in CARDS if isinstance(card, DataError)] == []
     assert len(CARDS) >= 60
-    assert all(card.summary and card.origin and card.licence for card in CARDS)
+    assert all(card.summary and card.origin and card.license for card in CARDS)
 
 
 def test_suites_are_complete():
@@ -128,6 +128,11 @@ def test_all_mistakes_are_reported_at_once(folder):
     assert "rows: Input should be a valid integer" in message
     assert "unknown key 'separater': did you mean 'separator'?" in message
     assert "\n" not in message
+
+
+def test_card_of_an_older_version_is_read(folder):
+    (folder / "mine.toml").write_text(GOOD.replace("rows = 4", 'rows = 4\nlicence = "CC0"'))
+    assert read_card(folder / "mine.toml").license == "CC0"
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_file_with_dates_becomes_numeric(tmp_path):
     frame = pd.DataFrame(
         {
             "when": pd.date_range("2020-01-30", periods=rows),
-            "colour": ["red", "blue"] * (rows // 2),
+            "color": ["red", "blue"] * (rows // 2),
             "y": np.arange(rows) * 0.7,
         }
     )
@@ -111,7 +111,7 @@ def test_file_with_dates_becomes_numeric(tmp_path):
     table = table_of(dataset)
     names = ["when_days", "when_year", "when_month", "when_weekday"]
     assert [name for name in table.X.columns if name.startswith("when_")][:4] == names
-    assert [*table.X.columns][-1] == "colour"
+    assert [*table.X.columns][-1] == "color"
     assert table.X["when_month"].tolist()[:3] == [1, 1, 2]
     assert np.diff(table.X["when_days"]).tolist() == [1.0] * (rows - 1)
     assert any("dates: 'when'" in line for line in describe(dataset))

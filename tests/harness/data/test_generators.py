@@ -140,7 +140,7 @@ def test_heavy_tails_are_heavy(registry):
 @pytest.mark.parametrize(
     "name", ["higgs_like", "rare_positive", "multiclass_like", "categorical_high"]
 )
-def test_generated_tasks_can_be_learnt_but_not_perfectly(registry, name):
+def test_generated_tasks_can_be_learned_but_not_perfectly(registry, name):
     table = drawn(resolve(f"{name}:rows=20000", registry))
     X, half = np.nan_to_num(values_of(table)), len(table.y) // 2
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X[:half], table.y[:half])

@@ -111,11 +111,11 @@ def test_verify_checks_bytes_and_facts(tmp_path, csv_file):
 
 def test_add_writes_a_card_that_names_the_file(tmp_path, csv_file):
     place = manage.add(
-        csv_file, "y", "mine", drop=("id",), suites=("own",), summary='a "b"\n\x7f', licence="CC0"
+        csv_file, "y", "mine", drop=("id",), suites=("own",), summary='a "b"\n\x7f', license="CC0"
     )
     assert place == tmp_path / "cards/mine.toml"
     card = read_card(place)
-    assert (card.summary, card.licence, card.suites) == ('a "b"\n\x7f', "CC0", ("own",))
+    assert (card.summary, card.license, card.suites) == ('a "b"\n\x7f', "CC0", ("own",))
     dataset = resolve("mine", registry())
     assert (dataset.rows, dataset.columns, dataset.categorical) == (9, 2, 1)
     table = table_of(dataset)

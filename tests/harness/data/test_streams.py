@@ -36,16 +36,16 @@ def test_zip_bomb_is_stopped(tmp_path, monkeypatch):
 
 
 def test_without_a_user_limit_the_ratio_decides(monkeypatch):
-    from harness.data.folders import ALWAYS_ALLOWED, MAX_BYTES, most_bytes
+    from harness.data.folders import ALWAYS_ALLOWED, MAX_BYTES, max_bytes
 
-    assert most_bytes(1000) == ALWAYS_ALLOWED
-    assert most_bytes(ALWAYS_ALLOWED) == MAX_BYTES
-    assert most_bytes() == MAX_BYTES
+    assert max_bytes(1000) == ALWAYS_ALLOWED
+    assert max_bytes(ALWAYS_ALLOWED) == MAX_BYTES
+    assert max_bytes() == MAX_BYTES
     monkeypatch.setenv("HARNESS_MAX_BYTES", "20GiB")
-    assert most_bytes(1000) == 20 * 2**30
+    assert max_bytes(1000) == 20 * 2**30
     monkeypatch.setenv("HARNESS_MAX_BYTES", "much")
     with pytest.raises(ConfigError, match="not a size"):
-        most_bytes()
+        max_bytes()
 
 
 def test_hash_equals_that_of_the_bytes(tmp_path):

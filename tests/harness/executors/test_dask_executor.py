@@ -104,10 +104,10 @@ class FakeFuture:
     """A task of a worker that is lost: it is done, and its result never arrives."""
 
     status = "finished"
-    is_cancelled = False
+    is_canceled = False
 
     def cancel(self):
-        self.is_cancelled = True
+        self.is_canceled = True
 
     def result(self, timeout):
         raise TimeoutError
@@ -134,7 +134,7 @@ def test_trial_losing_every_worker_fails_alone_and_is_retried():
         workers.submit_next(["a"], alone=False)
         (future,) = workers.running
         ended += workers.requeue_lost([])
-        assert future.is_cancelled
+        assert future.is_canceled
     (lost,) = ended
     assert (lost.status, lost.failure.kind) == (Status.CRASHED, "WorkerLost")
     assert lost.facts["dask"]["lost"] == ["a"] * 3
@@ -267,7 +267,7 @@ def test_timed_jobs_run_locally_if_no_worker_has_this_machine_type(cluster, monk
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"colour": 1}, "no option 'colour'"), ({"scheduler": "tcp://127.0.0.1:9"}, "no Dask")],
+    [({"color": 1}, "no option 'color'"), ({"scheduler": "tcp://127.0.0.1:9"}, "no Dask")],
 )
 def test_invalid_options_are_refused(options, message, monkeypatch):
     monkeypatch.setattr(dask, "CONNECTING", "1s")

@@ -65,7 +65,7 @@ def test_untimed_jobs_share_a_host_and_timed_jobs_have_it_alone():
     second.go()
 
 
-def test_cancelled_waiter_stops_waiting():
+def test_canceled_waiter_stops_waiting():
     timing = HostUser(alone=True)
     assert timing.there.wait(5.0)
     waiting = HostUser(alone=False, wanted=lambda: False)

@@ -183,7 +183,7 @@ def test_trajectory_has_every_configuration_in_order_with_growing_time():
     seconds = [seconds for *_, seconds in steps]
     assert seconds == sorted(seconds)
     adapter.fit(adapter.prepare(X, y, None))
-    assert len(adapter.trajectory) == 3, "a second fit starts anew"
+    assert len(adapter.trajectory) == 3, "a second fit starts again"
 
 
 def test_held_out_predictions_give_the_losses_and_are_not_pickled():

@@ -117,7 +117,7 @@ def test_equal_bytes_and_equal_numbers_are_distinguished():
     assert "not the same bytes" in other.sentence
 
 
-def test_checks_are_summarised_in_one_line():
+def test_checks_are_summarized_in_one_line():
     base = np.array([0.5])
     checks = [
         determinism.check("seed", base, base.copy()),

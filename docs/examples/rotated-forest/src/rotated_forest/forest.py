@@ -1,7 +1,7 @@
 """A forest whose trees see the columns rotated in pairs.
 
 A tree asks one column at a time, so a border that runs askew to the columns costs it many steps.
-Here every tree sees its own rotation, and the mean of the trees has smooth borders. (Akin to
+Here every tree is trained on its own rotation, and the mean of the trees has smooth borders. (Like
 Rodriguez, Kuncheva, Alonso: Rotation forest, 2006, with random planes in place of components.)
 
     x ← (x − low) / (high − low)                            per column, of the training rows

@@ -1,4 +1,4 @@
-"""What the harness is told: one algorithm and one dataset."""
+"""Declarations for the harness: one algorithm and one dataset."""
 
 from harness import ALL_TASKS, Algorithm, Argument, estimator_adapter, hookimpl
 

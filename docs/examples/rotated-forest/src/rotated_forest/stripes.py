@@ -30,5 +30,5 @@ STRIPES = Dataset(
     n_classes=2,
     source="generated",
     summary="stripes askew to two of six columns, one label in twenty flipped",
-    licence="CC0",
+    license="CC0",
 )

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss
+from harness.analysis.normalized_loss import geometric_mean_ratio, mean_normalized_loss
 
 LOSSES = np.array([[1.0, 2.0, 5.0], [4.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
 
 
-def test_mean_normalised_loss_is_0_for_the_best_and_at_most_1():
+def test_mean_normalized_loss_is_0_for_the_best_and_at_most_1():
     # Row 1: best 1, median 2. Row 2: best 2, median 3. The third row has no spread.
-    assert mean_normalised_loss(LOSSES) == pytest.approx([(0 + 1) / 2, (1 + 0) / 2, (1 + 1) / 2])
-    assert not mean_normalised_loss(LOSSES[2:]).any()
+    assert mean_normalized_loss(LOSSES) == pytest.approx([(0 + 1) / 2, (1 + 0) / 2, (1 + 1) / 2])
+    assert not mean_normalized_loss(LOSSES[2:]).any()
 
 
 def test_geometric_mean_ratio_leaves_out_a_best_loss_of_0():

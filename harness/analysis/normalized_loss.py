@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def mean_normalised_loss(losses: np.ndarray) -> np.ndarray:
+def mean_normalized_loss(losses: np.ndarray) -> np.ndarray:
     """Return the mean over datasets of (loss - best) / (median - best), at most 1.
 
     0 is the best algorithm of a dataset, 1 is the median algorithm or worse. Datasets on which the

@@ -124,11 +124,11 @@ def _figure(
     panels = []
     for what, by in drawn.items():
         marks: list[Mark] = [one]
-        for dataset, (colour, dash, shape) in zip(datasets, styles, strict=False):
+        for dataset, (color, dash, shape) in zip(datasets, styles, strict=False):
             if line := by.get(dataset):
                 rings = [line[i] for i in steps_of(line)]
                 marks += [Dots(rings, "amber", radius=7, opacity=0.4)] if rings else []
-                marks += [Lines([line], colour, 1.5, dash), Dots(line, colour, shape, 3)]
+                marks += [Lines([line], color, 1.5, dash), Dots(line, color, shape, 3)]
         panels.append(Panel(x, y, marks, what, 220, 110))
     columns = [
         *texts("What", "Dataset", "Run"),

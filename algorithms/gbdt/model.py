@@ -105,9 +105,12 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     sets = [codes for _, codes in found]
     categories = np.full(len(nodes), -1, np.int32)
     categories[[place for place, _ in found]] = np.arange(len(sets))
+    threshold = np.zeros(len(nodes))
+    chosen = feature[numeric], nodes["bin"][numeric]
+    threshold[numeric] = find_upper_edges(binner.edges, *chosen, LARGEST)
     return TreeEnsemble(
         feature=np.where(inner, feature, -1),
-        threshold=thresholds(binner, feature, nodes["bin"], numeric),
+        threshold=threshold,
         left=left,
         right=right,
         default_left=missing_left,
@@ -132,16 +135,24 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     )
 
 
-def thresholds(binner, feature, last_bin, numeric):
-    """Return the upper edge of each node's last bin that goes left; 0 for other nodes."""
-    used = np.flatnonzero(np.bincount(feature))
-    place = np.empty(used[-1] + 1, np.int64)
-    place[used] = np.arange(len(used))
-    edges, largest = [binner.edges[f] for f in used.tolist()], np.array([LARGEST])
-    ends = np.concatenate([end for own in edges for end in (own, largest)])
-    first = np.cumsum([0] + [len(own) + 1 for own in edges[:-1]])
-    at = np.where(numeric, first[place[feature]] + last_bin, 0)
-    return np.where(numeric, ends[at], 0.0)
+def find_upper_edges(edges, features, bins, end):
+    """Return the upper edges of bins, float64 (n,).
+
+    Parameters
+    ----------
+    edges : list of the bin edges of each feature, float64, ascending
+    features, bins : (n,) int64
+    end : float, the upper edge of a feature's last bin
+    """
+    if not len(features):
+        return np.empty(0)
+    used = np.flatnonzero(np.bincount(features))
+    own = [edges[f] for f in used.tolist()]
+    first = np.empty(used[-1] + 1, np.int64)
+    first[used] = np.cumsum([0] + [len(one) + 1 for one in own[:-1]])
+    last = np.array([end])
+    ends = np.concatenate([part for one in own for part in (one, last)])
+    return ends[first[features] + bins]
 
 
 def class_codes(classes):

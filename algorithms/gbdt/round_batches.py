@@ -34,6 +34,7 @@ MAX_ROUNDS = 64  # rounds in a batch
 TRIAL_ROUNDS = 2  # rounds in the first batch whose trees several threads grow together
 MAX_SHARED = 16  # maximum number of such rounds; then their time is compared with one thread's
 MAX_BYTES = 1 << 24  # size of the trees of a batch
+RIGHT, LEFT = range(2)  # values of `Growth.goes_left`
 NO_SCALE = booster_arrays.Scale(1.0, 1.0)  # the kernel computes that of each tree
 
 
@@ -53,16 +54,17 @@ def can_batch(booster):
     )
 
 
-def add_sets(trees, nodes, goes_left, codes):
-    """Add the codes that categorical splits send left to trees, column by column.
+def add_sets(trees, nodes, goes_left, codes, side):
+    """Add the codes that categorical splits send to one side to trees, column by column.
 
     Parameters
     ----------
-    trees : list of GrownTree, without sets
+    trees : list of GrownTree or NewtonTree, without sets
     nodes : NODE (n_trees, n_nodes), the nodes of each tree and then unused ones
     goes_left : uint8 (at least n_trees, n_nodes, MAX_BINS)
     codes : list, for each categorical feature its codes, ascending, and their bins: (n_codes,), or
         (n_trees, n_codes) if they differ
+    side : LEFT or RIGHT
     """
     sizes = np.array([len(tree.nodes) for tree in trees])
     is_used = np.arange(nodes.shape[1]) < sizes[:, None]
@@ -73,16 +75,16 @@ def add_sets(trees, nodes, goes_left, codes):
         own = np.flatnonzero(feature_of == f)
         left_bins = goes_left[tree_of[own], node_of[own]]
         if bins.ndim == 1:
-            is_left = left_bins[:, bins] == 1
+            is_sent = left_bins[:, bins] == side
         else:
             pairs = zip(left_bins, tree_of[own].tolist(), strict=True)
-            is_left = np.stack([sides[bins[tree]] for sides, tree in pairs]) == 1
-        left_codes = feature_codes[np.nonzero(is_left)[1]]
-        ends = np.cumsum(np.count_nonzero(is_left, axis=1)).tolist()
+            is_sent = np.stack([sides[bins[tree]] for sides, tree in pairs]) == side
+        sent_codes = feature_codes[np.nonzero(is_sent)[1]]
+        ends = np.cumsum(np.count_nonzero(is_sent, axis=1)).tolist()
         firsts = [0, *ends[:-1]]
         places = tree_of[own].tolist(), node_of[own].tolist()
         for tree, node, first, end in zip(*places, firsts, ends, strict=True):
-            trees[tree].sets[node] = left_codes[first:end]
+            trees[tree].sets[node] = sent_codes[first:end]
 
 
 class RoundBatches:
@@ -103,6 +105,9 @@ class RoundBatches:
         Scores of the held-out rows after each round of the last batch.
     """
 
+    rounding = ROUNDING  # purpose of the seeds of the rounding of gradients
+    side = LEFT  # side of the codes in the category sets
+
     def __init__(self, booster, rows=EVERY, held_out=EVERY):
         self.rows, self.held_out, self.held_out_scores = rows, held_out, None
         self.booster, self.grower = booster, booster.grower
@@ -111,7 +116,7 @@ class RoundBatches:
         if not self.is_divided and not is_faster_alone(self.grower):
             self.workers, self.trial = self.grower.workers, ThreadTrial()
         self.max_shared = TRIAL_ROUNDS
-        self.y = booster.target.y.astype(np.float64)  # a copy: the kernel takes no read-only y
+        self.y = np.require(booster.target.y, np.float64, ["C", "W"])  # as the kernel is compiled
         weight = booster.target.weight
         self.weight = np.empty(0) if weight is None else weight.copy()
 
@@ -136,15 +141,25 @@ class RoundBatches:
         workers = self.workers if self.size > 1 else ALONE
         workers.share(run, self.size, rounds.team)
         check_interrupt(rounds.team.flag)
-        for step_g, step_h in rounds.steps:
-            checked(step_g, "gradients")
-            checked(step_h, "hessians")
+        n_done = int(rounds.n_leaves.all(axis=1).sum())
+        self._check_steps(rounds.steps, n_done)
         if self.trial is not None:
             self.trial.note(perf_counter() - began, count)
-        n_done = int(rounds.n_leaves.all(axis=1).sum())
         self.booster.rounds += self._trees(rounds, n_done)
         self.held_out_scores = rounds.held_out_scores[:n_done]
         return bool(rounds.changes[n_done - 1] or self.grower.rules.extra_trees)
+
+    def _check_steps(self, steps, _n_done):
+        """Raise ValueError if a step is NaN: then gradients are not finite.
+
+        Parameters
+        ----------
+        steps : float64 (n_scores, 2), of g and h
+        _n_done : number of finished rounds of the batch
+        """
+        for step_g, step_h in steps:
+            checked(step_g, "gradients")
+            checked(step_h, "hessians")
 
     def _plan(self, count):
         """Choose the number of threads; return the number of rounds of the next batch."""
@@ -195,38 +210,42 @@ class RoundBatches:
             rate=float(booster.rate),
             weight_unit=float(booster.weight_unit),
             stride=stride_of_sizes(booster.n_rows),
-            seeds=booster.seeds(numbers, scores, ROUNDING).astype(np.uint32),
+            seeds=booster.seeds(numbers, scores, self.rounding).astype(np.uint32),
             extra_seeds=(booster.seeds(numbers, scores, EXTRA) >> 1).astype(np.uint32),
             score=booster.score,
             y=self.y,
             weight=self.weight,
             g=booster.g,
             h=booster.h,
-            categories=columns_of_batch(
-                booster.high_cardinality,
-                n_rounds,
-                n_scores,
-                self.size,
-                booster.params.cat_smooth,
-                booster.weight_unit,
-            ),
+            categories=self._columns_of_batch(n_rounds),
             **rows_of_trees(self.rows, self.held_out),
             **work_arrays(n_scores),
             **packing_arrays(self.size),
             **empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, len(self.held_out)),
         )
 
+    def _columns_of_batch(self, n_rounds):
+        """Return the `CategoryBins` of the next batch."""
+        booster = self.booster
+        sizes = n_rounds, len(booster.score), self.size
+        rules = booster.params.cat_smooth, booster.weight_unit
+        return columns_of_batch(booster.high_cardinality, *sizes, *rules)
+
     def _trees(self, rounds, n_done):
         """Return the trees of the finished rounds, a list for each round."""
         n_scores = len(rounds.score)
         nodes = rounds.nodes[:n_done].reshape(n_done * n_scores, -1)
         n_leaves = rounds.n_leaves[:n_done].ravel().tolist()
-        trees = [GrownTree(nodes[i, : 2 * n - 1], {}) for i, n in enumerate(n_leaves)]
+        trees = self._make_trees(nodes, n_leaves)
         if len(self.grower.bins.sizes):
             goes_left = rounds.goes_left[:n_done]
             goes_left = goes_left.reshape(len(trees), -1, MAX_BINS)
-            add_sets(trees, nodes, goes_left, self._codes(rounds.categories, n_done))
+            add_sets(trees, nodes, goes_left, self._codes(rounds.categories, n_done), self.side)
         return [trees[i : i + n_scores] for i in range(0, len(trees), n_scores)]
+
+    def _make_trees(self, nodes, n_leaves):
+        """Return the trees of rows of nodes, a list, without category sets."""
+        return [GrownTree(own[: 2 * n - 1], {}) for own, n in zip(nodes, n_leaves, strict=True)]
 
     def _codes(self, categories, n_done):
         """Return the codes and their bins of each categorical feature, as of `add_sets`."""

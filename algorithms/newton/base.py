@@ -27,6 +27,7 @@ from algorithms.newton.linear_model import LinearModel, LinearRounds
 from algorithms.newton.min_gain import least_gain
 from algorithms.newton.objectives import Custom, find_objective
 from algorithms.newton.params import CONSTRAINTS, filled, is_linear
+from algorithms.newton.round_batches import add_in_batches
 from algorithms.newton.rounds import Rounds
 from algorithms.newton.several_targets import (
     count_targets,
@@ -266,18 +267,24 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             with Callbacks(
                 self.callbacks, boosting.params, boosting.done, stopping.history
             ) as callbacks:
-                for _ in range(init.more):
-                    if callbacks.before():
-                        break
-                    trees = boosting.boost()
-                    over = stopping.eval_sets and stopping.is_over(self._step_of(boosting, trees))
-                    if callbacks.after() or over:
-                        break
+                is_observed = self.callbacks or stopping.eval_sets
+                if is_observed or not add_in_batches(boosting, init.more):
+                    self._add_rounds(boosting, init.more, stopping, callbacks)
                 kept = callbacks.end()
         self._rounds = boosting.done[:kept]
         if init.more:  # otherwise the model is unchanged, whether or not it stopped early
             self._take_history(stopping, trained)
             self._take_attributes(callbacks.model)
+
+    def _add_rounds(self, boosting, count, stopping, callbacks):
+        """Add rounds one by one until all are added, or training stops early."""
+        for _ in range(count):
+            if callbacks.before():
+                return
+            trees = boosting.boost()
+            over = stopping.eval_sets and stopping.is_over(self._step_of(boosting, trees))
+            if callbacks.after() or over:
+                return
 
     def _boost_as_library(self, X, y, weight, margin, init, eval_sets, cuts):
         """Train with XGBoost's arithmetic."""

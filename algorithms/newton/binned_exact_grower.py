@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from algorithms.gbdt.binning import bin_table
+from algorithms.gbdt.model import find_upper_edges
 from algorithms.newton.exact_grower import ExactGrower, Grown
 
 FIRST = 256.0  # code of the first bin: the sum of two codes exceeds every code
@@ -99,8 +100,7 @@ def floats_above(edges, features, last_bins):
     features, last_bins : (n,) int64; a bin after the last edge separates missing values from
         all others, and its threshold is infinite
     """
-    pairs = zip(features.tolist(), last_bins.tolist(), strict=True)
-    wanted = np.array([edges[f][b] if b < len(edges[f]) else np.inf for f, b in pairs])
+    wanted = find_upper_edges(edges, features, last_bins, np.inf)
     near = wanted.astype(np.float32)
     above = np.where(near > wanted, near, np.nextafter(near, np.float32(np.inf)))
     return np.where(np.isinf(wanted), np.inf, above)

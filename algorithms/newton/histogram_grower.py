@@ -10,7 +10,7 @@ from algorithms.gbdt.binning import bin_table, find_bins
 from algorithms.gbdt.bundles import Layout, stride_of
 from algorithms.gbdt.gradient_quantization import ROWS_TO_PACK, pack_rows
 from algorithms.gbdt.grower import Grower
-from algorithms.gbdt.kernels.booster_arrays import HALF, LOW, Rules
+from algorithms.gbdt.kernels.booster_arrays import Rules
 from algorithms.gbdt.params import whole
 from algorithms.gbdt.sampling import seed_of
 from algorithms.gbdt.split_table import split_columns
@@ -89,13 +89,9 @@ class HistGrower:
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
         features = draws.of_tree if len(draws.of_tree) < draws.n_features else None
         tree = self.grow_deep_enough(scale, rows, features)
-        leaves = grower.leaves[: grower.n_leaves]
-        nodes = as_nodes(tree, grower.binner)
-        total = self.sums(rows) if grower.n_leaves == 1 else (leaves["g"].sum(), leaves["h"].sum())
-        root_g, root_h = float(total[0]) * scale.g, float(total[1]) * scale.h
-        nodes["value"][0] = self.limits.weigh(root_g, root_h)
-        nodes["cover"][0] = root_h
-        return Grown(nodes, grower.leaf_of, self.right_sets(tree), leaves["node"].copy())
+        nodes = as_nodes(tree.nodes, grower.binner)
+        where = grower.leaves["node"][: grower.n_leaves].copy()
+        return Grown(nodes, grower.leaf_of, self.right_sets(tree), where)
 
     def grow_deep_enough(self, scale, rows, features):
         """Return a tree with at least ``wanted_leaves`` leaves if possible, grown level by level.
@@ -113,11 +109,6 @@ class HistGrower:
             if grower.n_leaves >= self.wanted_leaves or grower.n_leaves == before or depth == most:
                 return tree
             before, depth = grower.n_leaves, depth + 1
-
-    def sums(self, rows):
-        """Return Σg and Σh of a tree's rows, in quantization steps."""
-        own = self.records if rows is None else self.records[rows]
-        return (own >> HALF).sum(), (own & LOW).sum()
 
     def right_sets(self, tree):
         """Return the category codes that each categorical split sends right, node → int32."""
@@ -153,6 +144,7 @@ def make_rules(limits, params, n_rows):
         extra_trees=0,
         plain=int(limits.is_plain),
         sets_by_value=1,
+        root_value=1,
     )
 
 
@@ -162,9 +154,14 @@ def histograms_fit(rules, bins):
     return needed <= MAX_BYTES
 
 
-def as_nodes(tree, binner):
-    """Return a tree's nodes as `newton.tree.NODE`."""
-    own = tree.nodes
+def as_nodes(own, binner):
+    """Return the nodes of trees as `newton.tree.NODE`.
+
+    Parameters
+    ----------
+    own : booster_arrays.NODE (n_nodes,)
+    binner : Binner
+    """
     nodes = np.zeros(len(own), NODE)
     inner = own["left"] >= 0
     for name in ("left", "right"):

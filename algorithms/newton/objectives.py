@@ -95,6 +95,21 @@ class Objective:
         """Quantile levels of the residuals that become leaf values, one per score, or None."""
         return self.shares or None
 
+    @property
+    def constant_h(self):
+        """Whether h is the weight of the row."""
+        return self.kind in kinds.CONSTANT
+
+    @property
+    def h_factor(self):
+        """Factor of the kernel's h.
+
+        The kernel's h of softmax is LightGBM's K/(K−1) p (1−p). XGBoost's is 2 p (1−p), the sum of
+        |∂²l/∂F_k ∂F_j| over j. This diagonal dominates the matrix, so the steps of all classes can
+        be taken at once. Both are equal for K = 2.
+        """
+        return 2.0 * (self.n_scores - 1.0) / self.n_scores if self.kind == SOFTMAX else 1.0
+
     def weigh(self, y, weight):
         """Return weights with ``scale_pos_weight`` applied, or None if all are 1."""
         if self.kind != kinds.LOGISTIC or self.scale_pos_weight == 1.0:
@@ -131,11 +146,8 @@ class Objective:
             if self.kind == SOFTMAX:
                 work = np.empty((len(score) + 2, ROWS))
                 differentiate_classes(score, y, weights, work, g, h, first, last)
-                # The kernel's h is LightGBM's K/(K−1) p (1−p). XGBoost's is 2 p (1−p), the sum of
-                # |∂²l/∂F_k ∂F_j| over j. This diagonal dominates the matrix, so the steps of all
-                # classes can be taken at once. Both are equal for K = 2.
                 own = h[:, first:last]
-                own *= np.float32(2.0 * (self.n_scores - 1.0) / self.n_scores)
+                own *= np.float32(self.h_factor)
                 np.maximum(own, MIN_H, out=own)
             elif self.kind == PSEUDO_HUBER:
                 rows = slice(first, last)
@@ -145,7 +157,7 @@ class Objective:
                     constant = self.shares[k] if self.kind == kinds.QUANTILE else self.constant
                     one = (score[k], y, weights, g[k], h[k], first, last)
                     differentiate(self.kind, constant, *one)
-                if self.kind in kinds.CONSTANT and weight is None:
+                if self.constant_h and weight is None:
                     h[:, first:last] = 1.0
 
         workers.share(share, -(-n_rows // BLOCK))

@@ -132,17 +132,18 @@ class Rounds:
         finite = (np.isfinite([d.min(), d.max()]).all() for d in (self.g, self.h))
         for is_finite, what in zip(finite, ("gradients", "hessians"), strict=True):
             if not is_finite:
-                raise ValueError(f"{what} of the loss are not finite: {self.why_not_finite()}")
+                cause = self.why_not_finite(len(self.done))
+                raise ValueError(f"{what} of the loss are not finite: {cause}")
 
-    def why_not_finite(self):
-        """Return the likely cause of derivatives that are not finite."""
+    def why_not_finite(self, n_done):
+        """Return the likely cause of derivatives that are not finite after ``n_done`` rounds."""
         if isinstance(self.objective, Custom):
             return "the objective returned such numbers"
-        if not self.done:
+        if not n_done:
             return "targets, weights or initial scores are too large"
         low, high = self.score.min(), self.score.max()
         return (
-            f"boosting has diverged: after {len(self.done)} rounds scores range from {low:.3g} to "
+            f"boosting has diverged: after {n_done} rounds scores range from {low:.3g} to "
             f"{high:.3g}. Set max_delta_step=0.7 or a lower learning_rate"
         )
 

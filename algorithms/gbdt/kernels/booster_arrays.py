@@ -146,6 +146,7 @@ class Rules(NamedTuple):
     noise: float = NOISE  # a gain must exceed this many squared steps per row
     monotone_penalty: float = 0.0
     feature_fraction_bynode: float = 1.0
+    root_value: int = 0  # 1: the root's node has a value and Σh like all others
 
 
 class Scale(NamedTuple):
@@ -242,6 +243,10 @@ class Rounds(NamedTuple):
     goes_left: np.ndarray  # uint8 (n_rounds, n_scores, 2 num_leaves − 1, MAX_BINS), written for
     # categories
     n_leaves: np.ndarray  # int64 (n_rounds, n_scores), zeros at first: leaves of finished trees
+    is_newton: int = 0  # 1: the rules of `newton.rounds`: h of 1 is exact, leaf values are float32,
+    # and a round that changes no score does not end training
+    h_factor: float = 1.0  # of softmax
+    float32_scores: int = 0  # 1: scores are rounded to float32 after each tree
 
 
 class Scratch(NamedTuple):

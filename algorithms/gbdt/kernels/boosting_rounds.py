@@ -1,8 +1,8 @@
 """Begin and end the trees of boosting rounds inside the kernel that grows them.
 
 On small tables a tree takes less time than the Python code between two trees. So one call of the
-growing kernel adds many rounds. They are those of `gbdt.boosting.Booster`: all columns and the same
-rows are used in each round, and leaf values are not renewed.
+growing kernel adds many rounds. They are those of `gbdt.boosting.Booster` or of `newton.rounds`:
+all columns and the same rows are used in each round, and leaf values are not renewed.
 
 A team of several threads works in one of two ways. With several scores per row, it can divide the
 trees of a round: each thread takes the next tree and grows it alone. Otherwise all threads grow
@@ -14,7 +14,12 @@ import numpy as np
 from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MAX_G, MAX_H, ROWS
 from algorithms.gbdt.kernels.category_codes import choose_bins
 from algorithms.gbdt.kernels.gradient_packing import MIN_ROOM, write_records
-from algorithms.gbdt.kernels.gradients import SOFTMAX, differentiate, differentiate_classes
+from algorithms.gbdt.kernels.gradients import (
+    MIN_H,
+    SOFTMAX,
+    differentiate,
+    differentiate_classes,
+)
 from algorithms.gbdt.kernels.partition import begin_with
 from algorithms.gbdt.kernels.sparse_columns import cell_of
 from algorithms.runtime.intrinsics import add_atomic
@@ -70,11 +75,31 @@ def begin_round(rounds, at):
     score, y, weight, g, h = rounds.score, rounds.y, rounds.weight, rounds.g, rounds.h
     if rounds.kind == SOFTMAX:
         differentiate_classes(score, y[0], weight, rounds.work, g, h, first, last)
+        if rounds.h_factor != 1.0:
+            scale_hessians(h, rounds.h_factor, first, last)
     else:
         for k in range(len(score)):
             kind, constant = rounds.kind, rounds.constant
             differentiate(kind, constant, score[k], y[k], weight, g[k], h[k], first, last)
     return barrier_wait(team)
+
+
+@inner_kernel
+def scale_hessians(h, factor, first, last):
+    """Multiply the hessians of the rows first … last − 1; they are at least MIN_H."""
+    times, least = np.float32(factor), np.float32(MIN_H)
+    for k in range(len(h)):
+        for i in range(np.uint64(first), np.uint64(last)):
+            h[k, i] = max(h[k, i] * times, least)
+
+
+@inner_kernel
+def all_one(h):
+    """Return whether there are hessians and all are 1."""
+    for i in range(np.uint64(len(h))):
+        if h[i] != 1.0:
+            return False
+    return len(h) > 0
 
 
 @linked_kernel
@@ -97,8 +122,12 @@ def begin_tree(team, rank, rounds, number, bins, growth, records, steps):
     order = rounds.no_rows, rounds.no_rows
     tables, sizes, bounds = rounds.tables, rounds.steps[k], rounds.bounds
     stride, seed, g, h = rounds.stride, rounds.seeds[at, k], rounds.g[k], rounds.h[k]
+    is_one = rounds.is_newton and all_one(h)
+    if is_one:  # then Σh is the number of rows
+        h = h[:0]
     if rank == 0:
         bounds[0] = bounds[1] = 1
+        sizes[1] = 1.0 if is_one else sizes[1]
     given = order, tables, sizes, bounds, records
     if not write_records(team, rank, g, h, seed, stride, *given):
         return False
@@ -138,10 +167,14 @@ def end_tree(team, rank, rounds, number, bins, growth):
     first, last = share_of(team, rank, np.int64(0), growth.state[ROWS])
     for j in range(n_leaves):
         leaf = growth.leaves[j]
-        value = growth.nodes[leaf["node"]]["value"] * rounds.rate
+        value = shrink(growth.nodes[leaf["node"]]["value"], rounds)
         start, end = max(leaf["start"], first), min(leaf["end"], last)
         for i in range(np.uint64(start), np.uint64(max(start, end))):
             score[np.uint64(growth.rows[i])] += value
+    if rounds.float32_scores:
+        for i in range(np.uint64(first), np.uint64(last)):
+            row = np.uint64(growth.rows[i])
+            score[row] = np.float32(score[row])
     first, last = share_of(team, rank, np.int64(0), np.int64(len(rounds.held_out)))
     add_to_held_out(rounds, at, k, bins, growth, first, last)
 
@@ -152,12 +185,12 @@ def store_tree(rounds, at, k, growth):
     n_leaves, nodes = growth.state[LEAVES], rounds.nodes[at, k]
     is_changed = False
     for i in range(2 * n_leaves - 1):
-        copy_node(growth.nodes[i], nodes[i], rounds.rate, rounds.weight_unit)
+        copy_node(growth.nodes[i], nodes[i], rounds)
         is_changed |= nodes[i]["value"] != 0.0
         if growth.nodes[i]["is_categorical"]:
             for b in range(MAX_BINS):
                 rounds.goes_left[at, k, i, b] = growth.goes_left[i, b]
-    if is_changed:
+    if is_changed or rounds.is_newton:
         rounds.changes[at] = 1
     rounds.n_leaves[at, k] = n_leaves
 
@@ -173,8 +206,16 @@ def add_to_held_out(rounds, at, k, bins, growth, first, last):
             b = cell_of(bins, row, nodes[node]["feature"], stride)
             left = growth.goes_left[node, b]
             node = nodes[node]["left"] if left else nodes[node]["right"]
-        score[row] += nodes[node]["value"] * rounds.rate
+        score[row] += shrink(nodes[node]["value"], rounds)
         rounds.held_out_scores[at, k, i] = score[row]
+
+
+@inner_kernel
+def shrink(value, rounds):
+    """Return the value of a node multiplied by the learning rate."""
+    if rounds.is_newton:
+        return np.float64(np.float32(value) * np.float32(rounds.rate))
+    return value * rounds.rate
 
 
 @inner_kernel
@@ -184,10 +225,10 @@ def leave_rounds(rounds):
 
 
 @inner_kernel
-def copy_node(node, to, rate, weight_unit):
+def copy_node(node, to, rounds):
     """Copy a node field by field; multiply its value by the learning rate."""
     to["left"], to["right"] = node["left"], node["right"]
     to["feature"], to["bin"] = node["feature"], node["bin"]
     to["missing_left"], to["is_categorical"] = node["missing_left"], node["is_categorical"]
-    to["gain"], to["value"] = node["gain"] * weight_unit, node["value"] * rate
+    to["gain"], to["value"] = node["gain"] * rounds.weight_unit, shrink(node["value"], rounds)
     to["h"], to["count"] = node["h"], node["count"]

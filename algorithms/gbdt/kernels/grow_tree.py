@@ -19,8 +19,10 @@ from algorithms.gbdt.kernels.best_splits import find_best_splits
 from algorithms.gbdt.kernels.booster_arrays import (
     FORCED_FIRST,
     FORCED_LAST,
+    HALF,
     IS_SPLIT,
     LEAVES,
+    LOW,
     NEXT,
     NO_FEATURE,
     PLANES,
@@ -127,6 +129,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
             growth.state[IS_SPLIT] = at >= 0 and (team.size == 1 or n_rows <= FEW_ROWS)
             if growth.state[IS_SPLIT]:
                 split(alone, rank, bins, growth, scratch, rules, scale)
+            write_root(records, growth, rules, scale)
         barrier_wait(team)
         at = growth.state[NEXT]
         if at < 0:
@@ -191,6 +194,31 @@ def make_root(growth):
     growth.queue[:1] = 0
     allow_all_groups(growth.groups[0])
     make_leaf(growth.nodes[0], root)
+
+
+@inner_kernel
+def write_root(records, growth, rules, scale):
+    """Write Σh of the root and the value that it would have as a leaf, 0 if Σh is 0.
+
+    This does nothing before the tree is complete, or if the rules do not ask for it.
+    """
+    if growth.state[NEXT] >= 0 or not rules.root_value:
+        return
+    root, n_leaves, n_rows = growth.nodes[0], growth.state[LEAVES], growth.state[ROWS]
+    total_g, total_h = np.int64(0), np.int64(0)
+    if n_leaves > 1:
+        for j in range(n_leaves):
+            total_g += growth.leaves[j]["g"]
+            total_h += growth.leaves[j]["h"]
+    else:  # a leaf that is not searched for splits has no sums
+        for i in range(np.uint64(n_rows)):
+            record = records[np.uint64(growth.rows[i])]
+            total_g += record >> HALF
+            total_h += record & LOW
+    g, h = total_g * scale.g, total_h * scale.h
+    bounds = -np.inf, np.inf
+    value = value_of(g, h, np.float64(n_rows), rules.reg_lambda, 0.0, *bounds, rules)
+    root["h"], root["value"] = h, value if total_h > 0 else 0.0
 
 
 @inner_kernel

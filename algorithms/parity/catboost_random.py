@@ -25,7 +25,8 @@ from algorithms.parity.kernels.catboost_random import (
     raise_to_power,
 )
 from algorithms.parity.kernels.catboost_scores import Noise, build_float_level
-from algorithms.symmetric.grower import RowGroups, find_redundant_split
+from algorithms.symmetric.grower import RowGroups
+from algorithms.symmetric.kernels.grow_tree import find_redundant_split
 from algorithms.symmetric.ordered_grower import FEW_HISTOGRAMS
 from algorithms.symmetric.params import needs_shuffled_rows
 from algorithms.symmetric.sampling import ALL_ROWS
@@ -188,7 +189,8 @@ class SampledLevels:
             column = self._column(f)
             groups.split(column, b)
             leaf_of += (column > b).astype(np.int64) << level
-            redundant = find_redundant_split(np.bincount(leaf_of, minlength=2 << level) == 0)
+            sizes = np.bincount(leaf_of, minlength=2 << level)
+            redundant = find_redundant_split(np.zeros_like(sizes), sizes, len(sizes))
             if redundant >= 0:
                 del splits[redundant]
                 break

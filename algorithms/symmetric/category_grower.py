@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
 from algorithms.gbdt.sampling import hash_numbers, seed_of
+from algorithms.symmetric.combination_search import CombinationSearch
 from algorithms.symmetric.derived_columns import Indicator
 from algorithms.symmetric.grower import NORMAL, SCORES, SMALL, SymmetricGrower, quantiles_of
-from algorithms.symmetric.kernels.category_histograms import build_all_leaves
 from algorithms.symmetric.kernels.partition import find_leaves
-from algorithms.symmetric.kernels.split_scores import NOISE_BITS, build_level, scan_features
+from algorithms.symmetric.kernels.split_scores import NOISE_BITS
 from algorithms.symmetric.tree_split import GrownCategoricalTree, TreeSplit
 
 PERMUTATION = 4  # salt of seeds, after those of `SymmetricGrower`
@@ -30,36 +29,6 @@ class StaticTable:
     n_bins: np.ndarray  # int64 (n_columns,)
 
 
-class Combination:
-    """Histograms and best splits of the statistics of one combination in one tree."""
-
-    def __init__(self, own, grower):
-        self.own, self.grower = own, grower
-        count, most = len(own.statistics), int(own.n_bins.max())
-        self.stride = (-(-most // CACHE_LINE) | 1) * CACHE_LINE
-        shape = len(grower.planes), grower.n_outputs, 2, count * self.stride
-        self.planes = np.empty(shape, np.int64)
-        self.work, self.scores = np.zeros(count * self.stride, np.int64), np.empty((4, self.stride))
-        self.features, self.is_new = np.arange(count), True
-        self.best_score, self.best_bin = np.empty(count), np.empty(count, np.int64)
-
-    def scan(self, groups, noise, seed):
-        """Build the histograms of a level, and find the best split of each statistic."""
-        grower, own, count = self.grower, self.own, len(self.features)
-        given = own.rows, grower.records, groups.rows, groups.starts, groups.ends
-        rest = self.stride, self.planes, self.work, np.empty(4, np.int64)
-        if self.is_new:
-            build_all_leaves(*given, groups.n_leaves, self.features, *rest)
-        else:
-            build_level(*given, groups.n_leaves // 2, self.features, 0, count, *rest)
-        self.is_new = False
-        scan_features(
-            self.planes, groups.n_leaves, own.n_bins, 0, count, self.stride, grower.l2,
-            grower.steps[0], SCORES[grower.params.score_function], quantiles_of(noise),
-            np.uint32(seed), self.scores, self.best_score, self.best_bin,
-        )  # fmt: skip
-
-
 class CategoryGrower(SymmetricGrower):
     """Grower for a `CategoricalTable`; the result does not depend on the number of threads.
 
@@ -71,7 +40,7 @@ class CategoryGrower(SymmetricGrower):
     workers : Workers
     """
 
-    combination = Combination
+    search = None  # CombinationSearch, in trees whose combinations it finds
 
     def __init__(self, params, data, n_outputs, workers):
         self.data, self.used_groups = data, set()
@@ -118,12 +87,16 @@ class CategoryGrower(SymmetricGrower):
         """Return the splits of a tree: list of (number in ``self.splits``, bin)."""
         self.permutation = seed_of(seed, PERMUTATION) % max(len(self.tables) - 1, 1)
         self.table = self.tables[self.permutation]
+        if self.search is None:
+            given = self.data, self.depth, self.n_outputs, self.workers
+            self.search = CombinationSearch(*given)
         self._start_search(usable)
+        self.search.start_tree(self.permutation, self.usable_columns)
         return self._find_splits_by_level(rows, usable, noise, seed)
 
     def _start_search(self, usable):
         """Forget the splits of the last tree, and list the columns for combinations."""
-        self.splits, self.combinations = [], {}
+        self.splits = []
         kept = {s.projection for f in usable if hasattr(s := self.sources[f], "projection")}
         self.usable_columns = [p.columns[0] for p in self.data.single_projections() if p in kept]
 
@@ -134,47 +107,37 @@ class CategoryGrower(SymmetricGrower):
 
     def _scan_combinations(self, groups, noise, seed):
         """Find the best split of each combination's statistics."""
-        projections = self.data.combinations(self.splits, self.usable_columns)
-        found = self.data.bins_of(projections, self.permutation, self.workers)
-        earlier, self.combinations = self.combinations, {}
-        for projection, own in zip(projections, found, strict=True):
-            self.combinations[projection] = earlier.get(projection) or self.combination(own, self)
-        scanned = list(self.combinations.values())
+        kind = SCORES[self.params.score_function]
+        scoring = kind, quantiles_of(noise), seed, self.l2, self.steps[0]
+        self.search.scan(self.splits, self.records, groups, scoring)
 
-        def scan(first, last):
-            for number in range(first, last):
-                scanned[number].scan(groups, noise, seed_of(seed, number))
+    def _combination_candidates(self):
+        """Return scores, levels and whether there is no penalty of combinations' statistics."""
+        return self.search.candidates
 
-        self.workers.share(scan, len(scanned))
+    def _combination_split(self, f):
+        """Return the best split of one of these statistics, a `TreeSplit`."""
+        return self.search.make_split(f)
 
     def _best(self, usable, noise, seed):
         """Return the number of the best split in this tree, and its bin."""
-        combinations = list(self.combinations.values())
-        scores = [self.best_score[usable], *(one.best_score for one in combinations)]
-        levels = [self.levels[usable]]
-        is_free = [self.is_free[usable]]
-        for one in combinations:
-            levels.append(np.full(len(one.features), one.own.n_levels))
-            is_free.append([own.group in self.used_groups for own in one.own.statistics])
-        scores = np.concatenate(scores)
+        static = self.best_score, self.levels, self.is_free
+        if usable is not self.features:
+            static = [own[usable] for own in static]
+        pairs = zip(static, self._combination_candidates(), strict=True)
+        scores, levels, is_free = (np.concatenate(pair) for pair in pairs)
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
             scores = scores + noise * NORMAL[drawn]
-        factors = self._penalties(np.concatenate(levels), np.concatenate(is_free))
-        at = int((scores * factors).argmax())
+        at = int((scores * self._penalties(levels, is_free)).argmax())
         if at < len(usable):
             f = int(usable[at])
-            source, split_bin = self.sources[f], self.best_bin[f]
+            split = self._make_split(self.sources[f], int(self.best_bin[f]), f)
         else:
-            f = at - len(usable)
-            for one in combinations:
-                if f < len(one.features):
-                    break
-                f -= len(one.features)
-            source, split_bin = one.own.statistics[f], one.best_bin[f]
-        self.splits.append(self._make_split(source, int(split_bin), f))
-        self._mark_used(self.splits[-1])
-        return len(self.splits) - 1, int(split_bin)
+            split = self._combination_split(at - len(usable))
+        self.splits.append(split)
+        self._mark_used(split)
+        return len(self.splits) - 1, split.bin
 
     def _penalties(self, levels, is_free):
         """Return the factor of each score: below 1 for statistics that no tree has used.
@@ -189,9 +152,13 @@ class CategoryGrower(SymmetricGrower):
 
     def _mark_used(self, split):
         """Exempt the statistics of a split's group from `model_size_reg`."""
-        if split.is_statistic and (group := split.feature.group) not in self.used_groups:
-            self.used_groups.add(group)
+        if not split.is_statistic or (group := split.feature.group) in self.used_groups:
+            return
+        self.used_groups.add(group)
+        if split.feature.projection.is_single:
             self.is_free |= [hasattr(s, "group") and s.group == group for s in self.sources]
+        elif self.search is not None:
+            self.search.mark_used(split.feature)
 
     def _make_split(self, source, split_bin, f):
         """Return the `TreeSplit` of a column in the permutation that chooses splits."""
@@ -202,10 +169,7 @@ class CategoryGrower(SymmetricGrower):
             return TreeSplit(self.table.columns[f], split_bin, numeric=numeric)
         if isinstance(source, Indicator):
             return TreeSplit(self.table.columns[f], 0, source)
-        if source.projection.is_single:
-            return TreeSplit(self.table.columns[f], split_bin, source)
-        own = self.combinations[source.projection].own
-        return TreeSplit(np.ascontiguousarray(own.rows[:, f]), split_bin, source)
+        return TreeSplit(self.table.columns[f], split_bin, source)
 
     def _column(self, f):
         """Return the bins of a split's column, uint8 (n_rows,)."""
@@ -215,6 +179,8 @@ class CategoryGrower(SymmetricGrower):
         """Return the bins of a split's column in a permutation, uint8 (n_rows,)."""
         if not split.is_statistic or permutation == self.permutation:
             return split.column
+        if self.search is not None and not split.feature.projection.is_single:
+            return self.search.column_in(split.feature, permutation)
         own = self.data.bins(split.feature.projection, permutation)
         return own.rows[:, own.statistics.index(split.feature)]
 

@@ -134,7 +134,7 @@ class TargetClasses:
 
     def __init__(self, y, n_classes, default_count):
         self.y, self.n_classes, self.default_count = y, n_classes, default_count
-        self.known = {}
+        self.known, self.arrays = {}, {}  # by number and type of borders, by options
 
     def of(self, options):
         """Return the class of each row, int32 (n_rows,), and the number of classes.

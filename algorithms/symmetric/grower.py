@@ -13,7 +13,11 @@ from scipy.special import ndtri
 from algorithms.gbdt.gradient_quantization import pack_rows
 from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
 from algorithms.gbdt.sampling import hash_numbers, seed_of
-from algorithms.symmetric.kernels.grow_tree import grow_alone
+from algorithms.symmetric.kernels.grow_tree import (
+    find_redundant_split,
+    grow_alone,
+    split_leaves,
+)
 from algorithms.symmetric.kernels.partition import count_sides, find_leaves, partition_rows
 from algorithms.symmetric.kernels.sorted_scan import SortedRows
 from algorithms.symmetric.kernels.split_scores import (
@@ -89,6 +93,12 @@ class RowGroups:
         """Split every leaf by one column."""
         n, leaves, rows = len(self.rows), self.n_leaves, self.rows
         size = self.workers.threads if n >= SMALL else 1
+        if size == 1:
+            places = np.empty((2, leaves), np.int64)
+            split_leaves(column, border, rows, self.spare, self.starts, self.ends, places, leaves)
+            self.rows, self.spare = self.spare, rows
+            self.n_leaves *= 2
+            return
         counts = np.zeros((size, 2, leaves), np.int64)
         bounds = [n * i // size for i in range(size + 1)]
         given = column, border, rows, self.starts, self.ends, leaves
@@ -268,7 +278,7 @@ class SymmetricGrower:
             sums, scores = np.zeros(4, np.int64), np.empty((4, self.stride))
             build_level(
                 table.rows, self.records, groups.rows, groups.starts, groups.ends, n_before,
-                self.features, first, last, self.stride, self.planes, self.work, sums,
+                self.features, self.n_bins, first, last, self.stride, self.planes, self.work, sums,
             )  # fmt: skip
             scan_features(
                 self.planes, groups.n_leaves, self.n_bins, first, last, self.stride, self.l2,
@@ -319,22 +329,4 @@ def find_redundant(groups):
     ----------
     groups : RowGroups
     """
-    is_empty = groups.starts[: groups.n_leaves] == groups.ends[: groups.n_leaves]
-    return find_redundant_split(is_empty)
-
-
-def find_redundant_split(is_empty):
-    """Return the first split of which each pair of leaves has an empty side; −1 if there is none.
-
-    Parameters
-    ----------
-    is_empty : bool (n_leaves,), leaves without rows
-    """
-    if 2 * np.count_nonzero(is_empty) < len(is_empty):
-        return -1
-    leaves = np.arange(len(is_empty))
-    for split in range(len(is_empty).bit_length() - 1):
-        pair = leaves[(leaves >> split) & 1 == 0]
-        if (is_empty[pair] | is_empty[pair + (1 << split)]).all():
-            return split
-    return -1
+    return find_redundant_split(groups.starts, groups.ends, groups.n_leaves)

@@ -201,7 +201,8 @@ class LeafwiseGrower(SymmetricGrower):
         """Build the histogram of a leaf for the features first … last − 1."""
         build_level(
             self.table.rows, self.records, leaf.rows, np.zeros(1, np.int64), ends, 0,
-            self.features, first, last, self.stride, leaf.planes, self.work, np.zeros(4, np.int64),
+            self.features, self.n_bins, first, last, self.stride, leaf.planes, self.work,
+            np.zeros(4, np.int64),
         )  # fmt: skip
 
     def _share(self, cells, function):

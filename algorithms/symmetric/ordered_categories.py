@@ -7,6 +7,7 @@ statistics of that permutation; the leaf values of the model use the statistics 
 
 import numpy as np
 
+from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric.category_grower import CategoryGrower
 from algorithms.symmetric.grower import SCORES, quantiles_of
 from algorithms.symmetric.ordered_grower import (
@@ -14,6 +15,7 @@ from algorithms.symmetric.ordered_grower import (
     SegmentScan,
     numeric_candidates,
 )
+from algorithms.symmetric.tree_split import TreeSplit
 
 
 class SegmentCombination:
@@ -37,8 +39,6 @@ class SegmentCombination:
 class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
     """Grower of ordered boosting for a `CategoricalTable`, without parity."""
 
-    combination = SegmentCombination
-
     def _candidates(self):
         """Return the `Candidates` that are the same at all levels."""
         self.permutation = min(self.fold_number, len(self.tables) - 1)
@@ -52,9 +52,43 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
     def _find_splits_by_level(self, rows, usable, noise, seed):
         """Return the splits of a tree: list of (number in ``self.splits``, bin)."""
         self._start_search(usable)
+        self.combinations = {}  # SegmentCombination by projection
         return super()._find_splits_by_level(rows, usable, noise, seed)
 
     def _scan_level(self, groups, noise, seed):
         """Find the best split of each static column and of each combination's statistics."""
         super()._scan_level(groups, noise, seed)
         self._scan_combinations(groups, noise, seed)
+
+    def _scan_combinations(self, groups, noise, seed):
+        """Find the best split of each combination's statistics."""
+        projections = self.data.combinations(self.splits, self.usable_columns)
+        found = self.data.bins_of(projections, self.permutation, self.workers)
+        earlier, self.combinations = self.combinations, {}
+        for projection, own in zip(projections, found, strict=True):
+            self.combinations[projection] = earlier.get(projection) or SegmentCombination(own, self)
+        scanned = list(self.combinations.values())
+
+        def scan(first, last):
+            for number in range(first, last):
+                scanned[number].scan(groups, noise, seed_of(seed, number))
+
+        self.workers.share(scan, len(scanned))
+
+    def _combination_candidates(self):
+        """Return scores, levels and whether there is no penalty of combinations' statistics."""
+        scores, levels, is_free = [np.empty(0)], [], []
+        for one in self.combinations.values():
+            scores.append(one.best_score)
+            levels += [one.own.n_levels] * len(one.features)
+            is_free += [own.group in self.used_groups for own in one.own.statistics]
+        return np.concatenate(scores), np.array(levels, np.int64), np.array(is_free, bool)
+
+    def _combination_split(self, f):
+        """Return the best split of one of these statistics, a `TreeSplit`."""
+        for one in self.combinations.values():
+            if f < len(one.features):
+                break
+            f -= len(one.features)
+        column = np.ascontiguousarray(one.own.rows[:, f])
+        return TreeSplit(column, int(one.best_bin[f]), one.own.statistics[f])

@@ -16,17 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.symmetric.ctr_options import BORDERS, BUCKETS, COUNTER, MEAN, CtrOptions, ranges_of
+from algorithms.symmetric.ctr_options import BORDERS, BUCKETS, COUNTER, MEAN, CtrOptions
 from algorithms.symmetric.kernels import target_statistics as kernels
-from algorithms.symmetric.kernels.target_statistics import (
-    sum_classes,
-    write_class_statistics,
-    write_mean_statistics,
-)
+from algorithms.symmetric.kernels.target_statistics import sum_classes, write_statistics
 from algorithms.symmetric.projections import Projection
 
 BELOW_NEXT = np.float32(0.999999)  # bin + this is CatBoost's border above the values of the bin
-KINDS = {BORDERS: kernels.BORDERS, BUCKETS: kernels.BUCKETS}
+KINDS = {
+    BORDERS: kernels.BORDERS,
+    BUCKETS: kernels.BUCKETS,
+    MEAN: kernels.MEAN,
+    COUNTER: kernels.COUNTER,
+}
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,60 @@ def target_count(options, classes):
     return n_classes if options.kind == BUCKETS else n_classes - 1
 
 
+def ctr_arrays(ctrs, classes):
+    """Return the `CtrArrays` of some options, which are made once.
+
+    Parameters
+    ----------
+    ctrs : tuple of CtrOptions
+    classes : TargetClasses
+    """
+    if ctrs not in classes.arrays:
+        classes.arrays[ctrs] = make_ctr_arrays(ctrs, classes)
+    return classes.arrays[ctrs]
+
+
+def make_ctr_arrays(ctrs, classes):
+    """Return the `CtrArrays` of some options; parameters are those of `ctr_arrays`."""
+    of_rows = np.zeros((len(ctrs), len(classes.y)), np.int32)
+    n_classes = np.zeros(len(ctrs), np.int64)
+    for number, options in enumerate(ctrs):
+        if options.kind != COUNTER:
+            of_rows[number], n_classes[number] = classes.of(options)
+    n_priors = np.array([len(options.priors) for options in ctrs], np.int64)
+    n_targets = np.array([target_count(options, classes) for options in ctrs], np.int64)
+    repeated = [[options.priors, options.shifts, options.norms] for options in ctrs]
+    repeated = [np.tile(own, count) for own, count in zip(repeated, n_targets, strict=True)]
+    return kernels.CtrArrays(
+        np.array([KINDS[options.kind] for options in ctrs], np.int64),
+        of_rows,
+        n_classes,
+        np.array([options.n_borders for options in ctrs], np.int64),
+        n_priors,
+        np.cumsum(n_targets * n_priors),
+        *np.concatenate(repeated, axis=1).astype(np.float32),
+    )
+
+
+def make_count_scratch(ctrs, n_levels):
+    """Return the `CountScratch` for projections of at most so many levels.
+
+    Parameters
+    ----------
+    ctrs : CtrArrays
+    n_levels : int
+    """
+    n_rows = ctrs.classes.shape[1]
+    n_targets = (np.diff(ctrs.ends, prepend=0) // ctrs.n_priors).max()
+    has_mean = (ctrs.kinds == kernels.MEAN).any()
+    return kernels.CountScratch(
+        np.empty(n_levels * (1 + ctrs.n_classes.max()), np.int32),
+        np.empty(n_levels if has_mean else 0, np.float32),
+        np.empty((n_targets, n_rows), np.float32),
+        np.empty(n_rows, np.float32),
+    )
+
+
 def ordered_bins(codes, n_levels, ctrs, classes, order):
     """Return the bins of all statistics of a projection, uint8 (n_rows, n_statistics).
 
@@ -203,32 +258,11 @@ def ordered_bins(codes, n_levels, ctrs, classes, order):
     ----------
     codes : int32 (n_rows,)
     n_levels : int
-    ctrs : sequence of CtrOptions
+    ctrs : tuple of CtrOptions
     classes : TargetClasses
     order : uint32 (n_rows,), the permutation; (0,) means ascending
     """
-    widths = [target_count(options, classes) * len(options.priors) for options in ctrs]
-    out, last = np.empty((len(codes), sum(widths)), np.uint8), 0
-    for options, width in zip(ctrs, widths, strict=True):
-        first, last = last, last + width
-        scale = *ranges_of(options.priors), options.n_borders
-        if options.kind == COUNTER:
-            out[:, first:last] = counter_bins(codes, n_levels, *scale)[codes]
-            continue
-        own, n_classes = classes.of(options)
-        if options.kind == MEAN:
-            sums, totals = np.zeros(n_levels, np.float32), np.zeros(n_levels, np.int32)
-            borders = np.float32(n_classes - 1)
-            write_mean_statistics(codes, order, own, borders, sums, totals, *scale, first, out)
-        else:
-            counts, kind = np.zeros((n_levels, n_classes + 1), np.int32), KINDS[options.kind]
-            write_class_statistics(codes, order, own, kind, counts, *scale, first, last, out)
-    return out
-
-
-def counter_bins(codes, n_levels, priors, shifts, norms, n_borders):
-    """Return the bins of the statistic Counter over all rows, uint8 (n_levels, n_priors)."""
-    totals = np.bincount(codes, minlength=n_levels)
-    below = np.float32(totals.max(initial=0) + 1)
-    values = (totals.astype(np.float32)[:, None] + priors) / below
-    return ((values + shifts) / norms * np.float32(n_borders)).astype(np.uint8)
+    arrays = ctr_arrays(ctrs, classes)
+    out = np.empty((arrays.ends[-1], len(codes)), np.uint8)
+    write_statistics(codes, n_levels, order, arrays, make_count_scratch(arrays, n_levels), out)
+    return np.ascontiguousarray(out.T)

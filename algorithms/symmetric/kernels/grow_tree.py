@@ -53,8 +53,8 @@ def grow_alone(
             number_leaves(rows, starts, ends, n_leaves, sorted_rows.leaf_of)
         if has_histograms:
             build_level(
-                bins, records, rows, starts, ends, n_leaves // 2, features, 0, n_features, stride,
-                planes, work, sums,
+                bins, records, rows, starts, ends, n_leaves // 2, features, n_bins, 0, n_features,
+                stride, planes, work, sums,
             )  # fmt: skip
             scan_features(
                 planes, n_leaves, n_bins, 0, n_features, stride, l2, step, kind, noise,
@@ -106,9 +106,18 @@ def find_best(best_score, is_usable, noise, seed):
     return at
 
 
-@inner_kernel
+@kernel
 def split_leaves(column, border, rows, spare, starts, ends, places, n_leaves):
-    """Write the rows grouped by the leaves after a split into ``spare``."""
+    """Write the rows grouped by the leaves after a split into ``spare``.
+
+    Parameters
+    ----------
+    column, border, rows : as in `count_sides`
+    spare : uint32 (n_sampled,), written
+    starts, ends : int64 (2 n_leaves or more,), ranges of the leaves; written
+    places : int64 (2, n_leaves or more), scratch space
+    n_leaves : number of leaves before the split
+    """
     n_rows = len(rows)
     count_sides(column, border, rows, starts, ends, n_leaves, places, 0, n_rows)
     for leaf in range(n_leaves):
@@ -120,9 +129,15 @@ def split_leaves(column, border, rows, spare, starts, ends, places, n_leaves):
         ends[leaf] = starts[n_leaves + leaf]
 
 
-@inner_kernel
+@kernel
 def find_redundant_split(starts, ends, n_leaves):
-    """Return the first split of which each pair of leaves has an empty side; −1 if none."""
+    """Return the first split of which each pair of leaves has an empty side; −1 if none.
+
+    Parameters
+    ----------
+    starts, ends : int64 (n_leaves or more,), ranges of the leaves
+    n_leaves : int
+    """
     bit = 1
     split = 0
     while bit < n_leaves:

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from algorithms.gbdt.kernels.histogram import build_wide, flush
+from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
+from algorithms.gbdt.kernels.histogram import build_wide
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of
 
@@ -21,23 +22,31 @@ NOISE_BITS = 12  # of the index into the table of normal quantiles
 
 
 @inner_kernel
-def build_leaf(bins, records, rows, start, end, features, low, high, stride, planes, work, sums):
+def build_leaf(
+    bins, records, rows, start, end, features, n_bins, low, high, stride, planes, work, sums
+):
     """Write the sums of a leaf's rows for features low … high − 1, for all outputs."""
-    first, last = low * stride, high * stride
     for k in range(len(records)):
-        for i in range(first, last):
-            planes[k, 0, i] = 0
-            planes[k, 1, i] = 0
+        for f in range(low, high):
+            for i in range(f * stride, f * stride + n_bins[f]):
+                planes[k, 0, i] = 0
+                planes[k, 1, i] = 0
         build_wide(
             bins, records[k], rows, start, end, features, low, high, stride, work, planes[k], sums
         )
-        flush(work, planes[k], features, np.uint64(low), np.uint64(high), np.uint64(stride))
+        for f in range(low, high):
+            for i in range(f * stride, f * stride + n_bins[f]):
+                cell = work[i]
+                planes[k, 0, i] += cell >> HALF
+                planes[k, 1, i] += cell & LOW
+                work[i] = 0
 
 
 @kernel
 def build_level(
-    bins, records, rows, starts, ends, n_before, features, low, high, stride, planes, work, sums
-):
+    bins, records, rows, starts, ends, n_before, features, n_bins, low, high, stride, planes, work,
+    sums,
+):  # fmt: skip
     """Write the histograms of all leaves for the features low … high − 1.
 
     Of each pair of sibling leaves only the smaller one is summed; the other is the difference to
@@ -51,16 +60,17 @@ def build_level(
     starts, ends : int64, range of each leaf in ``rows``
     n_before : number of leaves before the last split; 0 at the root
     features : int64 (n_features,), 0 … n_features − 1
+    n_bins : int64 (n_features,)
     low, high : range of features
-    stride : number of entries of a feature
+    stride : number of entries of a feature, of which the first ``n_bins`` are written
     planes : int64 (n_leaves, n_outputs, 2, n_features · stride): ΣG and ΣW; written
     work : int64 (n_features · stride,), zeros; scratch space
     sums : int64 (4,), scratch space
     """
     if n_before == 0:
         build_leaf(
-            bins, records, rows, starts[0], ends[0], features, low, high, stride, planes[0], work,
-            sums,
+            bins, records, rows, starts[0], ends[0], features, n_bins, low, high, stride, planes[0],
+            work, sums,
         )  # fmt: skip
         return
     for leaf in range(n_before):
@@ -68,10 +78,12 @@ def build_level(
         is_true = ends[other] - starts[other] <= ends[leaf] - starts[leaf]
         small = other if is_true else leaf
         build_leaf(
-            bins, records, rows, starts[small], ends[small], features, low, high, stride,
+            bins, records, rows, starts[small], ends[small], features, n_bins, low, high, stride,
             planes[other], work, sums,
         )  # fmt: skip
-        subtract(planes[leaf], planes[other], low * stride, high * stride, is_true)
+        for f in range(low, high):
+            first = f * stride
+            subtract(planes[leaf], planes[other], first, first + n_bins[f], is_true)
 
 
 @inner_kernel
@@ -168,7 +180,19 @@ def add_leaf(planes, first, count, l2, step, sums):
         w += planes[1, first + b]
         sums[2, b] = np.float64(g) * step[0]
         sums[3, b] = np.float64(w) * step[1]
-    whole_g, whole_w = np.float64(total_g) * step[0], np.float64(total_w) * step[1]
+    add_terms(sums, count, np.float64(total_g) * step[0], np.float64(total_w) * step[1], l2)
+
+
+@inner_kernel
+def add_terms(sums, count, whole_g, whole_w, l2):
+    """Add the terms of both sides of all splits of a leaf to the sums of the score.
+
+    Parameters
+    ----------
+    sums : (4, stride) float64; rows 2 and 3 have Σg and Σw of the false sides
+    count : number of splits
+    whole_g, whole_w : sums of the leaf
+    """
     for b in range(count):
         false_g, false_w = sums[2, b], sums[3, b]
         true_g, true_w = whole_g - false_g, whole_w - false_w

@@ -2,84 +2,145 @@
 
 The statistic of a row is (good + prior) / (total + 1), in float32 as in CatBoost. ``total`` counts
 the earlier rows of the same level, ``good`` those of some target classes. Its bin is the integer
-part of (statistic + shift) / norm · n_borders.
+part of (statistic + shift) / norm · n_borders. All statistics of a projection are computed in one
+call; the bins of one statistic are computed together, so that the divisions are vectorized.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel
 
-BORDERS, BUCKETS = 0, 1
+BORDERS, BUCKETS, MEAN, COUNTER = range(4)
 
 
-@inner_kernel
-def bin_of(good, total, prior, shift, norm, n_borders):
-    """Return the bin of a statistic; ``good``, prior, shift and norm are float32."""
-    value = (good + prior) / np.float32(total + 1)
-    return np.uint8((value + shift) / norm * np.float32(n_borders))
+class CtrArrays(NamedTuple):
+    """Options of the target statistics of a projection.
+
+    The statistics are grouped by option; within an option they are ordered by target border or
+    class, and then by prior.
+    """
+
+    kinds: np.ndarray  # int64 (n_options,): BORDERS, BUCKETS, MEAN or COUNTER
+    classes: np.ndarray  # int32 (n_options, n_rows), class of the target; not used by COUNTER
+    n_classes: np.ndarray  # int64 (n_options,); 0 for COUNTER
+    n_borders: np.ndarray  # int64 (n_options,), borders of the statistic
+    n_priors: np.ndarray  # int64 (n_options,)
+    ends: np.ndarray  # int64 (n_options,), end of each option's statistics
+    priors: np.ndarray  # float32 (n_statistics,)
+    shifts: np.ndarray  # float32 (n_statistics,)
+    norms: np.ndarray  # float32 (n_statistics,)
+
+
+class CountScratch(NamedTuple):
+    """Scratch space of `write_statistics`."""
+
+    counts: np.ndarray  # int32 (n_levels · (1 + most classes) or more,)
+    sums: np.ndarray  # float32 (n_levels or more,); (0,) without MEAN
+    good: np.ndarray  # float32 (most targets, n_rows)
+    below: np.ndarray  # float32 (n_rows,)
 
 
 @kernel
-def write_class_statistics(
-    codes, order, classes, kind, counts, priors, shifts, norms, n_borders, first, last, out
-):
-    """Write the bins of statistics that count classes.
+def write_statistics(codes, n_levels, order, ctrs, scratch, out):
+    """Write the bins of all statistics of a projection; return the number of levels with rows.
 
     Parameters
     ----------
     codes : int32 (n_rows,), level of each row
+    n_levels : int, number of codes; some may have no rows
     order : uint32 (n_rows,), the order in which rows are read; (0,) means ascending
-    classes : int32 (n_rows,), class of the target
-    kind : BORDERS (good: classes above a border) or BUCKETS (good: one class)
-    counts : int32 (n_levels, n_classes + 1), zeros; scratch space, the total comes last
-    priors, shifts, norms : float32 (n_priors,)
-    n_borders : int
-    first, last : columns of ``out``, for each border or class and then each prior
-    out : uint8 (n_rows, n_statistics), written
+    ctrs : CtrArrays
+    scratch : CountScratch
+    out : uint8 (n_statistics, n_rows), written
     """
-    n_priors, n_classes = len(priors), counts.shape[1] - 1
-    n_targets = (last - first) // n_priors
-    for i in range(len(codes)):
-        row = np.int64(order[i]) if len(order) else i
-        level = codes[row]
-        total = counts[level, n_classes]
-        good = total
-        for target in range(n_targets):
-            if kind == BUCKETS:
-                good = counts[level, target]
-            else:
-                good -= counts[level, target]
-            for j in range(n_priors):
-                out[row, first + target * n_priors + j] = bin_of(
-                    np.float32(good), total, priors[j], shifts[j], norms[j], n_borders
-                )
-        counts[level, classes[row]] += 1
-        counts[level, n_classes] += 1
+    counts, first, width = scratch.counts, 0, 1
+    for o in range(len(ctrs.kinds)):
+        kind, n_classes, n_priors = ctrs.kinds[o], ctrs.n_classes[o], ctrs.n_priors[o]
+        n_targets = (ctrs.ends[o] - first) // n_priors
+        width = n_classes + 1 if kind < MEAN else 1  # BORDERS and BUCKETS count classes
+        for i in range(n_levels * width):
+            counts[i] = 0
+        if kind == COUNTER:
+            count_rows(codes, n_levels, scratch)
+        elif kind == MEAN:
+            sum_earlier(codes, n_levels, order, ctrs.classes[o], n_classes - 1, scratch)
+        else:
+            count_earlier(codes, order, ctrs.classes[o], kind, n_targets, width, scratch)
+        for s in range(first, ctrs.ends[o]):
+            write_bins(
+                scratch.good[(s - first) // n_priors], scratch.below, ctrs.priors[s],
+                ctrs.shifts[s], ctrs.norms[s], np.float32(ctrs.n_borders[o]), out[s],
+            )  # fmt: skip
+        first = ctrs.ends[o]
+    n_used = 0
+    for level in range(n_levels):
+        n_used += np.int64(counts[level * width] > 0)
+    return n_used
 
 
-@kernel
-def write_mean_statistics(
-    codes, order, classes, scale, sums, totals, priors, shifts, norms, n_borders, first, out
-):
-    """Write the bins of means of the target class, class / ``scale`` in float32.
+@inner_kernel
+def count_earlier(codes, order, classes, kind, n_targets, width, scratch):
+    """Write the classes of the earlier rows of the same level as numerators and denominators.
 
     Parameters
     ----------
-    scale : float32, the number of target borders
-    sums : float32 (n_levels,), zeros; scratch space
-    totals : int32 (n_levels,), zeros; scratch space
-    first : first column of ``out``, one for each prior
-    codes, order, classes, priors, shifts, norms, n_borders, out : as in `write_class_statistics`
+    kind : BORDERS (good: classes above a border) or BUCKETS (good: one class)
+    width : 1 + number of classes; a level's total comes before its classes in the counts
+    codes, order, classes, n_targets, scratch : as in `write_statistics`
     """
+    counts, good, below = scratch.counts, scratch.good, scratch.below
+    is_shuffled = len(order) > 0
+    for i in range(np.uint64(len(codes))):
+        row = np.uint64(order[i]) if is_shuffled else i
+        at = np.uint64(codes[row] * width)
+        total = counts[at]
+        below[row] = np.float32(total + 1)
+        left = total
+        for target in range(np.uint64(n_targets)):
+            own = counts[at + np.uint64(1) + target]
+            left -= own
+            good[target, row] = np.float32(left if kind == BORDERS else own)
+        counts[at] = total + 1
+        counts[at + np.uint64(1) + np.uint64(classes[row])] += 1
+
+
+@inner_kernel
+def sum_earlier(codes, n_levels, order, classes, n_borders, scratch):
+    """Write Σ class / ``n_borders``, in float32, over the earlier rows of the same level."""
+    counts, sums, good, below = scratch.counts, scratch.sums, scratch.good, scratch.below
+    scale = np.float32(n_borders)
+    for level in range(n_levels):
+        sums[level] = np.float32(0.0)
     for i in range(len(codes)):
         row = np.int64(order[i]) if len(order) else i
         level = codes[row]
-        for j in range(len(priors)):
-            out[row, first + j] = bin_of(
-                sums[level], totals[level], priors[j], shifts[j], norms[j], n_borders
-            )
+        good[0, row], below[row] = sums[level], np.float32(counts[level] + 1)
         sums[level] += np.float32(classes[row]) / scale
-        totals[level] += 1
+        counts[level] += 1
+
+
+@inner_kernel
+def count_rows(codes, n_levels, scratch):
+    """Write the number of all rows of the same level, and 1 + the largest number of a level."""
+    counts, good, below = scratch.counts, scratch.good, scratch.below
+    for i in range(np.uint64(len(codes))):
+        counts[np.uint64(codes[i])] += 1
+    most = 0
+    for level in range(n_levels):
+        most = max(most, counts[level])
+    for i in range(np.uint64(len(codes))):
+        good[0, i] = np.float32(counts[np.uint64(codes[i])])
+        below[i] = np.float32(most + 1)
+
+
+@inner_kernel
+def write_bins(good, below, prior, shift, norm, n_borders, out):
+    """Write the bins of a statistic; all arguments but ``out`` are float32."""
+    for i in range(np.uint64(len(out))):
+        value = (good[i] + prior) / below[i]
+        out[i] = np.uint8((value + shift) / norm * n_borders)
 
 
 @kernel

@@ -134,6 +134,8 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
 
 def thresholds(binner, feature, last_bin, numeric):
     """Return the upper edge of each node's last bin that goes left; 0 for other nodes."""
+    if not len(feature):  # a continued training may add no tree
+        return np.empty(0)
     used = np.flatnonzero(np.bincount(feature))
     place = np.empty(used[-1] + 1, np.int64)
     place[used] = np.arange(len(used))

@@ -133,8 +133,10 @@ def check_file(capsys, theirs, ours, reasons, name):
         passed = f"{len(cases) - len(failed)} of {len(cases)}"
         sys.stdout.write(f"\n{name}: {passed} cases passed ({share:.1%})\n")
     listed = {key: {case for case in cases if is_meant(case, key)} for key in reasons}
-    assert [key for key, result in listed.items() if not result] == [], "no case is meant by these"
+    unused = [key for key, result in listed.items() if not result]
     expected = set().union(*listed.values())
-    assert sorted(failed - expected) == [], "these failures have no reason"
-    assert sorted(expected - failed) == [], "these have a reason but pass"
+    without, passing = sorted(failed - expected), sorted(expected - failed)
+    assert unused == [], f"no case is meant by these: {unused}"
+    assert without == [], f"these failures have no reason: {without}"
+    assert passing == [], f"these have a reason but pass: {passing}"
     return share

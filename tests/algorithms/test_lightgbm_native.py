@@ -158,7 +158,7 @@ def test_too_few_rows_for_a_split_add_nothing_to_the_initial_model():
 
 
 @pytest.mark.parametrize("call", [lgb.train, lgb.cv])
-def test_a_misspelt_parameter_is_an_error_that_names_the_booster(call):
+def test_a_misspelled_parameter_is_an_error_that_names_the_booster(call):
     with pytest.raises(TypeError, match=r"^Booster has no parameter 'leafs'"):
         call(QUIET | {"leafs": 7}, lgb.Dataset(X, LABEL), 1)
 

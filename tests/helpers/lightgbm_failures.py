@@ -6,7 +6,7 @@ replaced, and that the library itself passes, are listed.
 
 OTHER_TREES = "it compares values with the library's own to a tolerance; our trees are not its own"
 OF_USER = "2 of 3000 probabilities of a user's objective differ by 1.3 % from the built-in one's"
-MISSPELT = "it gives a parameter that does not exist; here that is an error"
+MISSPELLED = "it gives a parameter that does not exist; here that is an error"
 PRIVATE = "it reads a private attribute or method of the library"
 DEPRECATED = "it expects a warning that eval_set is deprecated; it is not deprecated here"
 PROCESSORS = (
@@ -20,7 +20,7 @@ FAILURES = {
         "test_first_metric_only": OTHER_TREES,
         "test_multiclass_custom_objective": OF_USER,
         "test_nan_handle": "weights that are all 0 are refused",
-        "test_verbosity_is_respected_when_using_custom_objective": MISSPELT,
+        "test_verbosity_is_respected_when_using_custom_objective": MISSPELLED,
         "test_metrics": PRIVATE,
         "test_sklearn_tags_should_correctly_reflect_lightgbm_specific_values": PRIVATE,
         "test_default_n_jobs": PROCESSORS,
@@ -36,7 +36,7 @@ FAILURES = {
         ),
         "test_objective_callable_train_regression": OTHER_TREES,
         "test_multiclass_custom_objective": OF_USER,
-        "test_verbosity_is_respected_when_using_custom_objective": MISSPELT,
+        "test_verbosity_is_respected_when_using_custom_objective": MISSPELLED,
         "test_get_split_value_histogram": OTHER_TREES,
         "test_early_stopping_for_only_first_metric": OTHER_TREES,
         "test_sample_strategy_with_boosting": OTHER_TREES,

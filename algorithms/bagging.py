@@ -23,6 +23,7 @@ from warnings import warn
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metadata_routing import _raise_for_params
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -104,40 +105,56 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
             model.classes_ = np.arange(self.n_classes_)
             model.n_classes_ = self.n_classes_
 
-    def predict_proba(self, X):
-        """Return the mean of the models' probabilities, float64 (n_rows, n_classes)."""
+    def predict_proba(self, X, **params):
+        """Return the mean of the models' probabilities, float64 (n_rows, n_classes).
+
+        ``params`` are arguments that metadata routing passes to the models' method.
+        """
+        options = self._route("predict_proba", params)
         X = self._read_rows(X)
         walker = self._walker
-        if walker is not None:
+        if walker is not None and not options:
             return walker.sum(X, count_threads(self.n_jobs, X.shape[0])) / len(self.estimators_)
         total = np.zeros((X.shape[0], self.n_classes_))
         for model, columns in zip(self.estimators_, self.estimators_features_, strict=True):
-            total += self._vote(model, X, columns)
+            total += self._vote(model, X, columns, options)
         return total / len(self.estimators_)
 
-    def _vote(self, model, X, columns):
+    def _vote(self, model, X, columns, options):
         """Return a model's probabilities, or its votes, with one column per class."""
         votes = np.zeros((X.shape[0], self.n_classes_))
         if hasattr(model, "predict_proba"):
-            votes[:, model.classes_] = call_method(model, "predict_proba", X, columns)
+            votes[:, model.classes_] = call_method(model, "predict_proba", X, columns, options)
         else:
-            votes[np.arange(X.shape[0]), call_method(model, "predict", X, columns)] = 1.0
+            votes[np.arange(X.shape[0]), call_method(model, "predict", X, columns, options)] = 1.0
         return votes
 
-    def predict(self, X):
-        """Return the label with the largest mean probability; the first one if equal."""
-        proba = self.predict_proba(X)
+    def predict(self, X, **params):
+        """Return the label with the largest mean probability; the first one if equal.
+
+        ``params`` are arguments that metadata routing passes to the models' method.
+        """
+        _raise_for_params(params, self, "predict")
+        proba = self.predict_proba(X, **params)
         return self.classes_.take(proba.argmax(axis=1))
 
-    def predict_log_proba(self, X):
-        """Return the logarithms of `predict_proba`; -inf where it is 0."""
+    def predict_log_proba(self, X, **params):
+        """Return the logarithms of `predict_proba`; -inf where it is 0.
+
+        ``params`` are arguments that metadata routing passes to the models' method.
+        """
+        _raise_for_params(params, self, "predict_log_proba")
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X, **params))
 
     @available_if(_has_decision_function)
-    def decision_function(self, X):
-        """Return the mean of the models' decision functions."""
-        return self._mean(self._read_rows(X), "decision_function")
+    def decision_function(self, X, **params):
+        """Return the mean of the models' decision functions.
+
+        ``params`` are arguments that metadata routing passes to the models' method.
+        """
+        options = self._route("decision_function", params)
+        return self._mean(self._read_rows(X), "decision_function", options)
 
     def _score_out_of_bag(self, X, codes):
         """Store the mean over the models that did not draw a row, and its accuracy."""
@@ -172,18 +189,22 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
     def _set_class_codes(self, models):
         """Do nothing: regression has no classes."""
 
-    def predict(self, X):
-        """Return the mean of the models' predictions, float64 (n_rows,) or (n_rows, n_outputs)."""
+    def predict(self, X, **params):
+        """Return the mean of the models' predictions, float64 (n_rows,) or (n_rows, n_outputs).
+
+        ``params`` are arguments that metadata routing passes to the models' method.
+        """
+        options = self._route("predict", params)
         X = self._read_rows(X)
         walker = self._walker
-        if walker is None:
-            return self._mean(X, "predict")
+        if walker is None or options:
+            return self._mean(X, "predict", options)
         total = walker.sum(X, count_threads(self.n_jobs, X.shape[0]))
         return (total[:, 0] if total.shape[1] == 1 else total) / len(self.estimators_)
 
-    def _vote(self, model, X, columns):
+    def _vote(self, model, X, columns, options):
         """Return a model's predictions, (n_rows, n_outputs)."""
-        return call_method(model, "predict", X, columns).reshape(X.shape[0], -1)
+        return call_method(model, "predict", X, columns, options).reshape(X.shape[0], -1)
 
     def _score_out_of_bag(self, X, y):
         """Store the mean over the models that did not draw a row, and its R²."""

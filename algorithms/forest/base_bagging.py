@@ -10,8 +10,15 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
-from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
 from sklearn.utils.validation import (
+    _check_method_params,
     _check_sample_weight,
     check_is_fitted,
     has_fit_parameter,
@@ -33,7 +40,7 @@ from algorithms.trees.ensemble_export import export_trees
 from algorithms.trees.presorted_table import as_rows, check_sparse
 
 
-class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
+class BaseBagging(EstimatorSequence, MetaEstimatorMixin, BaseEstimator):
     """Bagging of any scikit-learn estimator."""
 
     _parameter_constraints: ClassVar = {
@@ -88,7 +95,7 @@ class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMix
         self.parity = parity
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, **fit_params):
         """Train the models.
 
         Parameters
@@ -100,6 +107,8 @@ class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMix
             A regressor may have several outputs, (n_rows, n_outputs).
         sample_weight : array-like (n_rows,), optional
             Rows are drawn with probabilities proportional to it.
+        **fit_params
+            Arguments of the models' ``fit``; with metadata routing those that they request.
 
         Returns
         -------
@@ -138,18 +147,48 @@ class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMix
         self._sample_weight = sample_weight
         self._draws = self.bootstrap_features, self.bootstrap
         self._check_oob()
+        options = self._route("fit", fit_params)
         more = self._seeds_to_train()
         if len(more):
-            self._train(X, y, more)
+            self._train(X, y, more, options)
         if self.oob_score:
             self._score_out_of_bag(X, y)
         elif hasattr(self, "oob_score_"):
             del self.oob_score_  # the score of an earlier fit
         return self
 
+    def _given_model(self):
+        """Return the parameter ``estimator``, or the default model."""
+        return self._own_tree() if self.estimator is None else self.estimator
+
+    def get_metadata_routing(self):
+        """Return scikit-learn's router, which passes arguments to the models' methods."""
+        model = self._given_model()
+        predict = "predict_proba" if hasattr(model, "predict_proba") else "predict"
+        mapping = MethodMapping()
+        for method in ("fit", "decision_function"):
+            mapping.add(caller=method, callee=method)
+        for method in ("predict", "predict_proba", "predict_log_proba"):
+            mapping.add(caller=method, callee=predict)
+        return MetadataRouter(owner=self).add(estimator=model, method_mapping=mapping)
+
+    def _route(self, method, params):
+        """Return the arguments of the models' method that ``method`` calls, dict.
+
+        Raises
+        ------
+        ValueError
+            If metadata routing is off and a method other than ``fit`` has arguments.
+        """
+        if params and _routing_enabled():
+            (routed,) = process_routing(self, method, **params).estimator.values()
+            return dict(routed)
+        _raise_for_params(params, self, method, allow=params if method == "fit" else None)
+        return params
+
     def _choose_model(self):
         """Return the model to train; our own trees get the ensemble's ``parity``."""
-        model = self._own_tree() if self.estimator is None else self.estimator
+        model = self._given_model()
         if self.parity is not None and isinstance(model, BaseDecisionTree):
             model = clone(model).set_params(parity=self.parity)
         return model if self._encoder is None else self._encoder.set_columns(clone(model))
@@ -176,8 +215,8 @@ class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMix
         share = self._sample_weight / np.sum(self._sample_weight)
         return columns, random.choice(self._n_rows, self._n_drawn, replace=repeats_rows, p=share)
 
-    def _train(self, X, y, seeds):
-        """Train and add one model per seed."""
+    def _train(self, X, y, seeds, options):
+        """Train and add one model per seed; ``options`` are arguments of the models' ``fit``."""
         models = seeded_clones(self.estimator_, seeds)
         columns = [None] * len(seeds)
 
@@ -185,7 +224,7 @@ class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMix
             columns[i], rows = self._draw(seeds[i])
             return columns[i], rows
 
-        if self._takes_our_trees(X):
+        if self._takes_our_trees(X) and not options:
             check_sparse(X, type(self).__name__)
             models[0]._validate_params()  # noqa: SLF001 - scikit-learn's convention
             self._set_class_codes(models)
@@ -194,7 +233,7 @@ class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMix
         else:
             weighted = has_fit_parameter(self.estimator_, "sample_weight")
             models = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-                delayed(train_one)(model, X, y, *draw_for(i), weighted)
+                delayed(train_one)(model, X, y, *draw_for(i), weighted, options)
                 for i, model in enumerate(models)
             )
         self.estimators_ = self.estimators_ + models
@@ -249,15 +288,16 @@ class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMix
             drawn = self._draw(seed)[1]
             rows = np.flatnonzero(np.bincount(drawn, minlength=self._n_rows) == 0)
             if walker is None:
-                yield rows, self._vote(self.estimators_[i], X[rows], self.estimators_features_[i])
+                columns = self.estimators_features_[i]
+                yield rows, self._vote(self.estimators_[i], X[rows], columns, {})
             else:
                 yield rows, walker.values(i, X[rows])
 
-    def _mean(self, X, method):
-        """Return the mean of the models' results of ``method``."""
+    def _mean(self, X, method, options):
+        """Return the mean of the models' results of ``method`` with the arguments ``options``."""
         members = zip(self.estimators_, self.estimators_features_, strict=True)
         found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(call_method)(model, method, X, columns) for model, columns in members
+            delayed(call_method)(model, method, X, columns, options) for model, columns in members
         )
         return sum(found) / len(self.estimators_)
 
@@ -276,23 +316,25 @@ class BaseBagging(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMix
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        model = self._own_tree() if self.estimator is None else self.estimator
-        tags.input_tags.sparse = get_tags(model).input_tags.sparse
-        tags.input_tags.allow_nan = get_tags(model).input_tags.allow_nan
+        given = get_tags(self._given_model()).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = given.sparse, given.allow_nan
         return tags
 
 
-def train_one(model, X, y, columns, rows, weighted):
-    """Train a model on the drawn rows: as weights if it accepts them, else as copies."""
+def train_one(model, X, y, columns, rows, weighted, options):
+    """Train a model on the drawn rows: as weights if it accepts them, else as copies.
+
+    ``options`` are further arguments of ``fit``; arrays of one entry a row are drawn with the rows.
+    """
     part = X if len(columns) == X.shape[1] and (np.diff(columns) == 1).all() else X[:, columns]
     choose_columns(model, columns)
     if weighted:
-        model.fit(part, y, sample_weight=np.bincount(rows, minlength=X.shape[0]))
+        model.fit(part, y, **options, sample_weight=np.bincount(rows, minlength=X.shape[0]))
     else:
-        model.fit(part[rows], y[rows])
+        model.fit(part[rows], y[rows], **_check_method_params(X, options, indices=rows))
     return model  # some `fit` methods do not return the model
 
 
-def call_method(model, method, X, columns):
+def call_method(model, method, X, columns, options):
     """Return the result of a model's method on the model's columns of X."""
-    return getattr(model, method)(X[:, columns])
+    return getattr(model, method)(X[:, columns], **options)

@@ -8,7 +8,8 @@ from columns import seeds, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parity_sklearn import DRAWS
-from sklearn import datasets, ensemble, tree
+from sklearn import config_context, datasets, ensemble, tree
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -269,6 +270,41 @@ def test_fit_return_value_of_a_model_is_ignored():
     assert (model.predict(X) == 7).all()
     for member, rows in zip(model.estimators_, model.estimators_samples_, strict=True):
         assert np.array_equal(member.seen_, y[rows])
+
+
+class Shifted(ClassifierMixin, BaseEstimator):
+    """Classifier that stores an argument of ``fit`` and predicts the class ``shift``."""
+
+    def fit(self, X, y, numbers=None):
+        self.classes_, self.numbers_, self.n_features_in_ = np.unique(y), numbers, X.shape[1]
+        return self
+
+    def predict(self, X, shift=0):
+        return np.full(len(X), shift)
+
+
+def test_arguments_of_fit_reach_the_models():
+    X, y = datasets.load_iris(return_X_y=True)
+    model = BaggingClassifier(Shifted(), n_estimators=3).fit(X, y, numbers=np.arange(150))
+    for member, rows in zip(model.estimators_, model.estimators_samples_, strict=True):
+        assert np.array_equal(member.numbers_, rows)
+    trees = [BaggingClassifier(n_estimators=3, random_state=0) for _ in range(2)]
+    passed = trees[0].fit(X, y, check_input=True)
+    assert np.array_equal(passed.predict_proba(X), trees[1].fit(X, y).predict_proba(X))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba"])
+def test_metadata_routing_passes_arguments_of_prediction(method):
+    X, y = datasets.load_iris(return_X_y=True)
+    with config_context(enable_metadata_routing=True):
+        member = Shifted().set_predict_request(shift=True)
+        ours, theirs = both(BaggingClassifier, X, y, estimator=member, n_estimators=2)
+        result = getattr(ours, method)(X, shift=2)
+        with np.errstate(divide="ignore"):
+            assert np.array_equal(result, getattr(theirs, method)(X, shift=2))
+    assert not np.array_equal(result, getattr(ours, method)(X))
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        getattr(ours, method)(X, shift=2)
 
 
 def test_earlier_out_of_bag_score_is_dropped():

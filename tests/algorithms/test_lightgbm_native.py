@@ -151,6 +151,18 @@ def test_a_model_is_continued_from_a_booster_and_from_a_file(tmp_path):
     np.testing.assert_allclose(by_file.predict(X), by_object.predict(X))
 
 
+def test_too_few_rows_for_a_split_add_nothing_to_the_initial_model():
+    first, few = fit(n_rounds=2), lgb.Dataset(X[:8], Y[:8])
+    more = lgb.train(QUIET, few, 3, init_model=first)
+    np.testing.assert_array_equal(more.predict(X), first.predict(X))
+
+
+@pytest.mark.parametrize("call", [lgb.train, lgb.cv])
+def test_a_misspelled_parameter_is_an_error_that_names_the_booster(call):
+    with pytest.raises(TypeError, match=r"^Booster has no parameter 'leafs'"):
+        call(QUIET | {"leafs": 7}, lgb.Dataset(X, LABEL), 1)
+
+
 def test_ranking():
     params = QUIET | {"objective": "lambdarank", "eval_at": [3]}
     train = lgb.Dataset(X, CLASS, group=GROUP)

@@ -1,8 +1,10 @@
 """Run of a library's own tests, with its names or with ours, in a child process."""
 
+import hashlib
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -20,28 +22,55 @@ NEEDS_CHECKOUT = [
 ]
 
 
-def run_suite(plugin, files, folder, *, ours, chosen):
-    """Return the result of each case, name → (outcome, number of replaced objects it created).
+def run_both(plugin, file, folder, chosen):
+    """Return the results of a test file with the library's names and with ours.
+
+    The library's own results are kept in the folder ``reports`` of `LIBRARY_TESTS`, for each
+    version of the library, the test file, the plugin and the selection.
 
     Parameters
     ----------
     plugin : str
         Helper module that replaces the names if ``REPLACE_NAMES_OURS`` is 1.
-    files : list of str
-        Test files, in the folder `LIBRARY_TESTS`; the first part is the checkout's folder.
+    file : str
+        Test file in the folder `LIBRARY_TESTS`; the first part is the checkout's folder.
     folder : Path
-        Folder for the report.
-    ours : bool
+        Folder for the reports.
     chosen : str
         Expression that selects cases (pytest's option ``-k``).
+
+    Returns
+    -------
+    theirs, ours : dict, from `read_outcomes`
+    """
+    parts = Path(HOME, file).read_bytes(), (HELPERS / f"{plugin}.py").read_bytes(), chosen.encode()
+    key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
+    checkout = file.partition("/")[0]
+    name = f"{Path(file).stem}-{metadata.version(checkout.lower())}-{key}.xml"
+    saved = Path(HOME, "reports", name)
+    if not saved.exists():
+        report = run_file(plugin, file, folder, ours=False, chosen=chosen)
+        saved.parent.mkdir(exist_ok=True)
+        saved.write_bytes(report.read_bytes())
+    report = run_file(plugin, file, folder, ours=True, chosen=chosen)
+    return read_outcomes(saved), read_outcomes(report)
+
+
+def run_file(plugin, file, folder, *, ours, chosen):
+    """Run a test file with ours or the library's names; return the path of pytest's report.
+
+    Parameters
+    ----------
+    plugin, file, folder, chosen : as in `run_both`
+    ours : bool
     """
     env = {**os.environ, "REPLACE_NAMES_OURS": "1" if ours else "0"}
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HELPERS), env.get("PYTHONPATH")]))
+    env["OMP_WAIT_POLICY"] = "passive"  # idle threads that spin take time from other programs
     report = folder / f"{'ours' if ours else 'theirs'}.xml"
-    checkout = files[0].partition("/")[0]
+    checkout, _, path = file.partition("/")
     command = [sys.executable, "-m", "pytest", "-q", "-p", plugin, "-p", "no:cacheprovider"]
-    command += ["-k", chosen, f"--junitxml={report}"]
-    command += [file.partition("/")[2] for file in files]
+    command += ["-k", chosen, f"--junitxml={report}", path]
     done = subprocess.run(
         command,
         cwd=Path(HOME, checkout),
@@ -52,11 +81,11 @@ def run_suite(plugin, files, folder, *, ours, chosen):
         check=False,
     )
     assert done.returncode in (0, 1), done.stdout[-3000:] + done.stderr[-3000:]
-    return read_outcomes(report)
+    return report
 
 
 def read_outcomes(report):
-    """Return each case of a pytest report: (outcome, number of replaced objects)."""
+    """Return the cases of a report: name → (outcome, number of replaced objects it created)."""
     results = {}
     for case in ET.parse(report).iter("testcase"):
         parts = {part.tag for part in case}
@@ -71,8 +100,8 @@ def read_outcomes(report):
 def is_meant(case, key):
     """Return True if a key of a list of failures matches a case.
 
-    A key is a test's function, with its module or class if others have it too, and words of its
-    parameters: "test_engine::test_metrics fair".
+    A key is a test's function, with its class if others of the file have it too, and words of its
+    parameters: "TestArrowTable::test_arrow_table None".
     """
     function, *words = key.split()
     owner, _, function = function.rpartition("::")
@@ -81,21 +110,33 @@ def is_meant(case, key):
     return is_same and all(word in parameters for word in words)
 
 
-def compare(theirs, ours, reasons):
-    """Return the cases that count and those that fail; check that these are exactly the listed.
+def check_file(capsys, theirs, ours, reasons, name):
+    """Print how many cases of a file pass; check that the failures are exactly the listed ones.
+
+    A case counts if the library passes it and creates a replaced object in it.
 
     Parameters
     ----------
-    theirs, ours : dict, from `run_suite`
-        A case counts if the library passes it and creates a replaced object in it.
+    capsys : pytest's fixture
+    theirs, ours : dict, from `run_both`
     reasons : dict, key of `is_meant` → reason
+    name : str
+
+    Returns
+    -------
+    float, share of the cases that pass
     """
     cases = {case for case, (outcome, made) in theirs.items() if outcome == "passed" and made}
     failed = {case for case in cases if ours[case][0] != "passed"}
+    share = 1.0 - len(failed) / len(cases)
+    with capsys.disabled():
+        passed = f"{len(cases) - len(failed)} of {len(cases)}"
+        sys.stdout.write(f"\n{name}: {passed} cases passed ({share:.1%})\n")
     listed = {key: {case for case in cases if is_meant(case, key)} for key in reasons}
-    assert cases
-    assert [key for key, result in listed.items() if not result] == [], "no case is meant by these"
+    unused = [key for key, result in listed.items() if not result]
     expected = set().union(*listed.values())
-    assert sorted(failed - expected) == [], "these failures have no reason"
-    assert sorted(expected - failed) == [], "these have a reason but pass"
-    return cases, failed
+    without, passing = sorted(failed - expected), sorted(expected - failed)
+    assert unused == [], f"no case is meant by these: {unused}"
+    assert without == [], f"these failures have no reason: {without}"
+    assert passing == [], f"these have a reason but pass: {passing}"
+    return share

@@ -6,7 +6,6 @@ the parameters of the failing cases. No other case may fail.
 
 OUTPUTS = "stacking of several outputs is out of scope"
 PRIVATE = "reads private attributes of scikit-learn's class"
-ROUTING = "our bags route metadata to no `predict`"
 POOLS = "our trees grow in threads of their kernels and do not use joblib's backends"
 # of the classes with the names of HistGradientBoosting
 PARITY_FORM = "parity mode does not support constraints"
@@ -35,12 +34,7 @@ FAILURES = {
         "test_gradient_boosting_with_init_pipeline": "weights of 1 are no weights, so the "
         "initial estimator gets none",
     },
-    "test_bagging": {
-        "test_max_samples_consistency": PRIVATE,
-        "test_metadata_routing_with_dynamic_method_selection WithoutPredictProba-predict-": ROUTING,
-        "test_metadata_routing_with_dynamic_method_selection WithoutPredictLogProba": ROUTING,
-        "test_metadata_routing_with_dynamic_method_selection OnlyPredict-predict_log": ROUTING,
-    },
+    "test_bagging": {"test_max_samples_consistency": PRIVATE},
     "test_forest": {
         "test_memory_layout RandomForest": f"{PRIVATE}: the unfitted tree, to try sparse input",
         "test_validate_y_class_weight RandomForest": PRIVATE,

@@ -14,13 +14,20 @@ class LightGBMError(ValueError):
 
 @contextmanager
 def as_lightgbm_errors():
-    """Raise each ValueError of the block as a `LightGBMError`."""
+    """Raise each ValueError of the block as a `LightGBMError`.
+
+    A TypeError keeps its type. The messages name the Booster.
+    """
     try:
         yield
     except LightGBMError:
         raise
     except ValueError as error:
         raise LightGBMError(str(error).replace(MODEL_CLASS, "Booster")) from error
+    except TypeError as error:
+        if MODEL_CLASS not in str(error):
+            raise
+        raise TypeError(str(error).replace(MODEL_CLASS, "Booster")) from error
 
 
 class Logger:

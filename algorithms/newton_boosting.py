@@ -118,7 +118,8 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     warm_start : bool
         Whether a further call of ``fit`` adds rounds to the existing ones.
     parity : {"xgboost"}, optional
-        Build exactly XGBoost's trees by following its arithmetic; slower.
+        Build exactly the trees of the installed XGBoost by following its arithmetic; slower. See
+        `parity/xgboost_releases.py` for the versions.
     n_jobs : int, optional
         Number of threads; None uses all. The model does not depend on it.
     enable_categorical : bool

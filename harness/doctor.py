@@ -19,8 +19,12 @@ from harness.core.model import JSON
 from harness.plugins.registry import load_registry
 from harness.store import Store
 
-# The series whose rules parity mode follows; Python 3.12 and newer may have a later XGBoost.
-FOLLOWED = {"scikit-learn": "1.9", "xgboost": "3.2", "lightgbm": "4"}
+# The series whose rules parity mode follows, ascending.
+FOLLOWED: dict[str, tuple[str, ...]] = {
+    "scikit-learn": ("1.9",),
+    "xgboost": ("3.2", "3.4"),
+    "lightgbm": ("4",),
+}
 IMPORTED = ("numba", "sklearn", "xgboost", "lightgbm", "catboost")
 FIRST_CALL = 1.0  # most seconds of a first call whose kernels are compiled
 COMPILING = 60.0  # most CPU seconds of compiling all kernels
@@ -86,11 +90,12 @@ def library(name: str, complaint: str) -> Check:
     if complaint:
         gomp = "install OpenMP: apt install libgomp1" if "libgomp" in complaint else ""
         return Check(name, "fail", f"{installed} does not import: {complaint}", gomp)
-    series = FOLLOWED.get(name, "")
-    if series and not f"{installed}.".startswith(f"{series}."):
-        advice = f"{sys.executable} -m pip install '{name}=={series}.*'"
+    series = FOLLOWED.get(name, ())
+    if series and not f"{installed}.".startswith(tuple(f"{one}." for one in series)):
+        advice = f"{sys.executable} -m pip install '{name}=={series[-1]}.*'"
+        followed = " or ".join(series)
         return Check(
-            name, "warn", f"{installed}; parity mode follows the rules of {series}", advice
+            name, "warn", f"{installed}; parity mode follows the rules of {followed}", advice
         )
     return Check(
         name, "ok", f"{installed}, whose rules parity mode follows" if series else installed

@@ -1,16 +1,17 @@
 """Library versions that the parity modes follow, and a warning about other versions."""
 
+import re
 from importlib.metadata import PackageNotFoundError, version
 from warnings import warn
 
 from sklearn.utils._param_validation import StrOptions
 
-# the versions whose rules were read and tested
+# the versions whose rules were read and tested, ascending
 FOLLOWED = {
-    "scikit-learn": "1.9.1",
-    "lightgbm": "4.7.0",
-    "xgboost": "3.2.0",
-    "catboost": "1.2.10",
+    "scikit-learn": ("1.9.1",),
+    "lightgbm": ("4.7.0",),
+    "xgboost": ("3.2.0", "3.4.1"),
+    "catboost": ("1.2.10",),
 }
 
 AS_SKLEARN = [StrOptions({"scikit-learn"}), None]  # allowed values of ``parity``
@@ -18,8 +19,34 @@ AS_XGBOOST = [StrOptions({"xgboost"}), None]
 AS_CATBOOST = [StrOptions({"catboost"}), None]
 
 
+def installed_version(library):
+    """Return the installed version of a library as text, or None."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def followed_version(library):
+    """Return the version whose rules parity follows.
+
+    It is the newest one whose first two numbers are not larger than those of the installed version.
+    If there is none, or the library is not installed, it is the oldest one.
+    """
+    installed, followed = installed_version(library), FOLLOWED[library]
+    if installed is None:
+        return followed[0]
+    reached = [one for one in followed if read_series(one) <= read_series(installed)]
+    return reached[-1] if reached else followed[0]
+
+
+def read_series(text):
+    """Return the first two numbers of a version, such as (3, 4)."""
+    return tuple(map(int, re.findall(r"\d+", text)[:2]))
+
+
 def warn_of_other_version(library, stacklevel=2):
-    """Warn if the installed version of a library is not the one that parity follows.
+    """Warn if the installed version of a library is not one that parity follows.
 
     Parameters
     ----------
@@ -30,14 +57,10 @@ def warn_of_other_version(library, stacklevel=2):
     """
     if library is None:
         return
-    try:
-        installed = version(library)
-    except PackageNotFoundError:
-        return  # the library is not installed
-    followed = FOLLOWED[library]
-    if installed != followed:
+    installed = installed_version(library)
+    if installed is not None and installed not in FOLLOWED[library]:
         warn(
-            f"parity='{library}' follows the rules of {library} {followed}, but {installed} is "
-            "installed: its models may differ.",
+            f"parity='{library}' follows the rules of {library} {followed_version(library)}, but "
+            f"{installed} is installed: its models may differ.",
             stacklevel=stacklevel + 1,
         )

@@ -1,7 +1,7 @@
 """Boosting with XGBoost's arithmetic: ``parity="xgboost"``.
 
-The rules are those of XGBoost 3.2.0 on one thread (`docs/decisions/parity-with-xgboost.md`),
-including the order and the dtype of all sums:
+The rules are those of the installed XGBoost (`xgboost_releases`) on one thread, including the order
+and the dtype of all sums (`docs/decisions/parity-with-xgboost.md`):
 
     F₀ = the base score
     F_m = F_{m−1} + η · tree_m            float32; tree_m grown on g, h of the loss at F_{m−1}
@@ -99,7 +99,7 @@ def make_grower(X, settings, objective, cuts):
         return ApproxGrower(X, settings, objective.weight, objective.h_is_constant)
     if cuts is None:
         weight = objective.weight if objective.is_weighted else None
-        cuts = find_cuts(X, weight, settings.max_bin)
+        cuts = find_cuts(X, weight, settings.max_bin, settings.release)
     return HistGrower(X, settings, cuts)
 
 

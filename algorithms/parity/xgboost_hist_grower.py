@@ -100,11 +100,11 @@ class ApproxGrower(HistGrower):
 
     def grow(self, g, h):
         """Return a tree, and the leaf of each row, as in `HistGrower.grow`."""
-        max_bin = self.settings.max_bin
+        max_bin, release = self.settings.max_bin, self.settings.release
         if self.columns is not None:
-            self.bin(find_weighted_cuts(self.columns, h * self.weight, max_bin))
+            self.bin(find_weighted_cuts(self.columns, h * self.weight, max_bin, release))
         elif self.cuts is None:
-            self.bin(find_cuts(self.X, h * self.weight, max_bin))
+            self.bin(find_cuts(self.X, h * self.weight, max_bin, release))
         return super().grow(g, h)
 
     def bin(self, cuts):

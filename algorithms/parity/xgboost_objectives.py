@@ -1,10 +1,11 @@
 """XGBoost's objectives: gradients and hessians in float32, and the initial score.
 
-If no base score is given, it is estimated as in XGBoost 3.2:
+If no base score is given, it is estimated as in XGBoost:
 
     losses of a generalized linear model   the weighted mean of y, in float64, then its link
     pseudo-Huber, or a scale_pos_weight    one Newton step from F = 0: −Σg / max(Σh, 10⁻⁶)
     absolute error, quantiles              the (weighted) median, or quantile
+    smoothed absolute error (3.4)          one Newton step from the weighted mean of y
     softmax                                log (share of the class + 10⁻⁶), minus their mean
 """
 
@@ -94,17 +95,28 @@ class Objective:
         return self.renews or self.loss.kind == kernels.SQUARED
 
     @property
+    def is_quantile(self):
+        """Whether the objective is an absolute or a quantile error."""
+        return self.loss.kind in (kernels.ABSOLUTE, kernels.QUANTILE)
+
+    @property
+    def is_smoothed(self):
+        """Whether the objective is a smoothed absolute or quantile error."""
+        return self.is_quantile and self.settings.release.smooths_quantiles
+
+    @property
     def renews(self):
         """Whether leaf values are quantiles of the residuals."""
-        return self.loss.kind in (kernels.ABSOLUTE, kernels.QUANTILE)
+        return self.is_quantile and not self.is_smoothed
 
     def differentiate(self, score, g, h):
         """Write g and h; all arrays are float32 (n_scores, n)."""
         if self.loss.kind is None:
             kernels.differentiate_classes(score, self.y, self.weight, g, h)
-        else:
-            for k, a in enumerate(self.constants):
-                kernels.differentiate(self.loss.kind, a, score[k], self.y, self.scaled, g[k], h[k])
+            return
+        write = kernels.differentiate_smoothed if self.is_smoothed else kernels.differentiate
+        for k, a in enumerate(self.constants):
+            write(self.loss.kind, a, score[k], self.y, self.scaled, g[k], h[k])
 
     def constants_of_scores(self):
         """Return the loss's constant for each score, float32."""
@@ -129,13 +141,16 @@ class Objective:
             return self.to_score(np.broadcast_to(given, self.n_scores).copy())
         if self.loss.kind is None:
             return self.log_shares()
-        if self.renews:
+        if self.is_smoothed and self.loss.kind == kernels.ABSOLUTE:
+            return self.step_from_mean()
+        if self.is_quantile:
             quantiles = [self.quantile_of(self.y, slice(None), k) for k in range(self.n_scores)]
             return np.array(list(map(self.round_like_library, quantiles)), np.float32)
         is_scaled = abs(self.settings.scale_pos_weight - ONE) > MIN_GAIN
         if self.loss.linear and not (self.loss.scaled and is_scaled):
             return self.to_score(np.array([self.mean()], np.float32))
-        return self.newton_step()
+        step = self.newton_step(np.float32(0.0))
+        return self.to_score(apply_function(self.loss.inverse, step))
 
     def to_score(self, mean):
         """Return the link of means, float32."""
@@ -164,12 +179,19 @@ class Objective:
         total = add_up(self.weight)
         return np.float64(np.float32(value * total)) * (1.0 / total)
 
-    def newton_step(self):
-        """Return one Newton step from the score 0, after the inverse link and the link."""
+    def newton_step(self, score):
+        """Return one Newton step from a score of all rows, float32 (1,)."""
         g, h = np.empty((2, 1, len(self.y)), np.float32)
-        self.differentiate(np.zeros((1, len(self.y)), np.float32), g, h)
+        self.differentiate(np.full((1, len(self.y)), score), g, h)
         step = -add_up(g[0]) / max(add_up(h[0]), np.float64(MIN_GAIN))
-        return self.to_score(apply_function(self.loss.inverse, np.array([step], np.float32)))
+        return np.array([step], np.float32)
+
+    def step_from_mean(self):
+        """Return the mean of y plus one Newton step; 0 if the sum of weights is almost 0."""
+        if add_up(self.weight) < kernels.MIN_WEIGHT:
+            return np.zeros(1, np.float32)
+        mean = np.float32(self.mean())
+        return self.newton_step(mean) + mean
 
     def log_shares(self):
         """Return the centered logarithms of the shares of the classes."""

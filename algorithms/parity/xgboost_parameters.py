@@ -8,6 +8,7 @@ import numpy as np
 from algorithms.estimator.constraints import read_signs
 from algorithms.newton.params import POISSON_STEP
 from algorithms.parity.kernels.xgboost_arrays import Rules
+from algorithms.parity.xgboost_releases import Release, find_release
 
 DEFAULTS = MappingProxyType(
     {
@@ -55,6 +56,7 @@ class Settings:
     Attributes
     ----------
     rules : Rules, the parameters of leaf weights and split gains
+    release : Release, the rules of the XGBoost version that is followed
     gamma, learning_rate : float32
     n_estimators, max_depth, max_leaves, max_bin : int; max_depth, max_leaves 0 mean no limit
     lossguide : bool, whether the node with the best split is split next
@@ -66,6 +68,7 @@ class Settings:
     """
 
     rules: Rules
+    release: Release
     gamma: np.float32
     learning_rate: np.float32
     n_estimators: int
@@ -114,9 +117,14 @@ def read_settings(estimator, n_features):
         step = POISSON_STEP if objective == "count:poisson" else 0.0
     numbers = (given["reg_lambda"], given["reg_alpha"], given["min_child_weight"], step)
     alpha = given["quantile_alpha"]
-    rules = Rules(*map(np.float32, numbers), read_orders(estimator, n_features))
+    release = find_release()
+    orders = read_orders(estimator, n_features)
+    if release.gain_by_weight and not orders.any():
+        orders = orders[:0]
+    rules = Rules(*map(np.float32, numbers), orders, release.gain_by_weight)
     return Settings(
         rules=rules,
+        release=release,
         gamma=np.float32(given["gamma"]),
         learning_rate=np.float32(given["learning_rate"]),
         n_estimators=int(given["n_estimators"]),
@@ -160,7 +168,8 @@ def read_objective(estimator):
 def read_orders(estimator, n_features):
     """Return the monotone constraints, int32 (n_features,), or (0,) if there are none.
 
-    Constraints that are all zero are kept: XGBoost computes gains by another formula with them.
+    Constraints that are all zero are kept: before 3.4, XGBoost computes gains by another formula
+    with them.
     """
     given = getattr(estimator, "monotone_constraints", None)
     if given is None or len(given) == 0 or (isinstance(given, str) and is_empty(given)):

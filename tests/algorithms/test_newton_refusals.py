@@ -8,6 +8,7 @@ from scipy import sparse
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
 from algorithms.estimator import library_versions
+from algorithms.parity.xgboost_releases import RELEASES, find_release
 
 
 def table(n=200, seed=0):
@@ -265,10 +266,32 @@ def test_invalid_init_model(model):
 # ------------------------------------------------------------------ versions of the library
 
 
+@pytest.mark.parametrize(
+    ("installed", "followed"),
+    [
+        (None, "3.2.0"),
+        ("3.1.9", "3.2.0"),
+        ("3.2.0", "3.2.0"),
+        ("3.3.2", "3.2.0"),
+        ("3.4.0", "3.4.1"),
+        ("3.4.1.post1", "3.4.1"),
+        ("10.0.0", "3.4.1"),
+    ],
+)
+def test_installed_xgboost_chooses_the_rules(installed, followed, monkeypatch):
+    monkeypatch.setattr(library_versions, "installed_version", lambda _: installed)
+    assert library_versions.followed_version("xgboost") == followed
+    assert find_release() == RELEASES[followed]
+
+
+def test_all_followed_versions_have_rules():
+    assert tuple(RELEASES) == library_versions.FOLLOWED["xgboost"]
+
+
 def test_parity_warns_once_if_another_xgboost_is_installed(monkeypatch):
-    monkeypatch.setattr(library_versions, "version", lambda _: "3.4.1")
+    monkeypatch.setattr(library_versions, "version", lambda _: "3.9.0")
     sentence = (
-        r"parity='xgboost' follows the rules of xgboost 3\.2\.0, but 3\.4\.1 is installed: its "
+        r"parity='xgboost' follows the rules of xgboost 3\.4\.1, but 3\.9\.0 is installed: its "
         r"models may differ\.$"
     )
     with pytest.warns(UserWarning, match=sentence) as caught:

@@ -144,7 +144,7 @@ def test_read_only_arrays_use_the_same_kernel():
 
 @pytest.mark.parametrize("kind", list(REFERENCE))
 def test_another_library_version_gives_a_warning(kind, monkeypatch):
-    monkeypatch.setitem(parity.FOLLOWED, "scikit-learn", "0.1")
+    monkeypatch.setitem(parity.FOLLOWED, "scikit-learn", ("0.1",))
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.warns(UserWarning, match=r"rules of scikit-learn 0\.1, but 1\.") as caught:
         kind(parity="scikit-learn").fit(X, y)
@@ -153,7 +153,7 @@ def test_another_library_version_gives_a_warning(kind, monkeypatch):
 
 
 def test_no_warning_without_parity_or_without_the_library(monkeypatch):
-    monkeypatch.setitem(parity.FOLLOWED, "no-such-library", "1.0")
+    monkeypatch.setitem(parity.FOLLOWED, "no-such-library", ("1.0",))
     parity.warn_of_other_version(None)
     parity.warn_of_other_version("no-such-library")
 

@@ -7,8 +7,9 @@ import numpy as np
 
 f32 = np.float32
 libm = ctypes.CDLL(ctypes.util.find_library("m"))
-libm.expf.restype = ctypes.c_float
-libm.expf.argtypes = [ctypes.c_float]
+for name, n_arguments in (("expf", 1), ("tanhf", 1), ("hypotf", 2)):
+    getattr(libm, name).restype = ctypes.c_float
+    getattr(libm, name).argtypes = [ctypes.c_float] * n_arguments
 
 
 def expf(x):
@@ -83,7 +84,7 @@ def soften(g, alpha):
 def weight_of(rules, g, h, bounds):
     """Return w*, float32."""
     w = 0.0
-    if h >= rules.min_child_weight and h > 0:
+    if h > 0 and (rules.gain_by_weight or h >= rules.min_child_weight):
         w = -soften(g, rules.reg_alpha) / (h + float(rules.reg_lambda))
         step = float(rules.max_delta_step)
         w = min(max(w, -step), step) if step else w
@@ -94,6 +95,10 @@ def gain_of(rules, g, h, bounds):
     """Return the gain of a leaf, float32."""
     if h <= 0:
         return f32(0)
+    if rules.gain_by_weight:
+        w = weight_of(rules, g, h, bounds)
+        square, penalty = float(w * w), 2 * float(rules.reg_alpha) * float(abs(w))
+        return f32(-(2 * g * float(w) + (h + float(rules.reg_lambda)) * square + penalty))
     if rules.max_delta_step or len(rules.monotone):
         w = weight_of(rules, g, h, bounds)
         return -(f32(2) * f32(g) * w + (f32(h) + rules.reg_lambda) * (w * w))
@@ -101,7 +106,9 @@ def gain_of(rules, g, h, bounds):
 
 
 def gain_of_split(rules, feature, left, right, bounds, own):
-    """Return the gain of a split over its node, or None if it violates a monotone constraint."""
+    """Return the gain of a split over its node, or None if it is not allowed."""
+    if rules.gain_by_weight and min(left[1], right[1]) <= 0:
+        return None
     if len(rules.monotone):
         w = [weight_of(rules, *side, bounds) for side in (left, right)]
         if rules.monotone[feature] * (w[1] - w[0]) < 0:
@@ -195,6 +202,31 @@ def slopes(name, a, score, y):
     return flat.get(name, z), one
 
 
+def smoothed_slopes(name, a, score, y, weight):
+    """Return g and h of all rows of a smoothed loss, two lists of float32."""
+    residuals, one, half = score - y, f32(1), f32(0.5)
+    roots = sum(float(w * np.sqrt(abs(r))) for w, r in zip(weight, residuals, strict=True))
+    total = sum(map(float, weight))
+    scale = f32((roots / total) ** 2) if total >= 1e-6 else f32(0)
+    g, h = [], []
+    for r, w in zip(residuals, weight, strict=True):
+        if name == "ABSOLUTE":
+            norm = f32(libm.hypotf(scale, r))
+            curvature = scale / norm if norm else one
+            g.append(w * r * curvature)
+            h.append(w * curvature)
+            continue
+        if scale == 0 or w == 0:
+            g.append(f32(0))
+            h.append(f32(0))
+            continue
+        x = r / (f32(0.04) * scale)
+        slope = f32(libm.tanhf(x))
+        g.append(w * (half * scale * (slope + one - f32(2) * a)))
+        h.append(w * (half / f32(0.04) * max(slope / x if x else one, f32(3e-4))))
+    return g, h
+
+
 def class_slopes(score, y):
     """Return g and h of a row's classes, float32, without its weight."""
     most = max([np.finfo(f32).tiny, *score])
@@ -254,13 +286,33 @@ def combined(first, second):
     return results
 
 
-def sorted_summary(values, weights, most):
-    """Return the summary of sorted values: at most so many of evenly spaced ranks, and the last."""
+def picked_by_rank(summary, n_bins):
+    """Return ascending values nearest to the ranks k / n_bins."""
+    n, cuts, last = len(summary), [], summary[0][3]
+    for k in range(1, n_bins):
+        twice = 2.0 * (k * float(summary[-1][1]) / n_bins)
+        i = next((i for i in range(n - 2) if twice < summary[i + 1][0] + summary[i + 1][1]), n - 2)
+        low, high = summary[i], summary[i + 1]
+        value = low[3] if twice < (low[0] + low[2]) + (high[1] - high[2]) else high[3]
+        larger = [entry[3] for entry in summary if entry[3] > last]
+        if not larger:
+            break
+        last = max(value, larger[0])
+        cuts.append(last)
+    return cuts
+
+
+def sorted_summary(values, weights, most, keeps_few):
+    """Return the summary of sorted values: at most so many of evenly spaced ranks, and the last.
+
+    With ``keeps_few``, all values are in it if they are at most so many.
+    """
+    keeps_all = keeps_few and len(set(values)) <= most
     total, goal, rank, results = sum(map(float, weights)), 0.0, 0.0, []
     for value in dict.fromkeys(values):
         weight = sum(float(w) for v, w in zip(values, weights, strict=True) if v == value)
         entry = [f32(rank), f32(rank + weight), f32(weight), value]
-        if value == values[-1] or (rank + weight >= goal and len(results) < most):
+        if keeps_all or value == values[-1] or (rank + weight >= goal and len(results) < most):
             results.append(entry)
             goal = float(f32(len(results) * total / most))
             if len(results) == most:

@@ -43,6 +43,7 @@ class Rules(NamedTuple):
     min_child_weight: np.float32
     max_delta_step: np.float32
     monotone: np.ndarray  # int32 (n_features,): −1, 0 or 1; (0,) without constraints
+    gain_by_weight: bool  # see `xgboost_releases.Release`
 
 
 class Columns(NamedTuple):
@@ -59,4 +60,4 @@ class Cuts(NamedTuple):
 
     start: np.ndarray  # int64 (n_features + 1,)
     values: np.ndarray  # float32 (n_bins,): a bin holds x < value
-    least: np.ndarray  # float32 (n_features,): below all values of a feature
+    least: np.ndarray  # float32 (n_features,): lower bound of each feature's first bin

@@ -7,6 +7,11 @@ T(G) = sign(G) max(|G| − α, 0):
     gain = T(G)² / (H + λ)                 numerator and denominator float64, quotient float32
     gain = −(2 G w + (H + λ) w²)           float32, if steps or weights are bounded
     gain of a split = (gain_L + gain_R) − gain of the node                         float32
+
+If ``rules.gain_by_weight``, there is one formula for the gain, whose w is float32 and whose other
+terms are float64:
+
+    gain = −(2 G w + (H + λ) w² + 2 α |w|)
 """
 
 import math
@@ -32,9 +37,10 @@ def soft_threshold(g, alpha):
 
 @inner_kernel
 def weight_of(rules, g, h, lower, upper):
-    """Return w*, float32; 0 if H is below ``min_child_weight``."""
+    """Return w*, float32; 0 if H is 0 or, by the older rules, below ``min_child_weight``."""
     w = 0.0
-    if not (h < rules.min_child_weight or h <= 0.0):
+    too_light = not rules.gain_by_weight and h < rules.min_child_weight
+    if not (too_light or h <= 0.0):
         w = -soft_threshold(g, rules.reg_alpha) / (h + rules.reg_lambda)
         if rules.max_delta_step != NOTHING and abs(w) > rules.max_delta_step:
             w = math.copysign(np.float64(rules.max_delta_step), w)
@@ -52,6 +58,9 @@ def gain_of(rules, g, h, w):
     """Return the gain of a leaf of weight w, float32."""
     if h <= 0.0:
         return NOTHING
+    if rules.gain_by_weight:
+        penalty = 2.0 * rules.reg_alpha * abs(w)
+        return np.float32(-(2.0 * g * w + (h + rules.reg_lambda) * (w * w) + penalty))
     if rules.max_delta_step == NOTHING and not len(rules.monotone):
         t = soft_threshold(g, rules.reg_alpha)
         return np.float32(t * t) / np.float32(h + rules.reg_lambda)
@@ -60,7 +69,13 @@ def gain_of(rules, g, h, w):
 
 @inner_kernel
 def gain_of_sides(rules, node, feature, left_g, left_h, right_g, right_h):
-    """Return the sum of the children's gains; −∞ if a monotone constraint is violated."""
+    """Return the sum of the children's gains; −∞ if the split is not allowed.
+
+    A split that violates a monotone constraint is not allowed, nor, if ``rules.gain_by_weight``,
+    one with a child without hessians.
+    """
+    if rules.gain_by_weight and not (left_h > 0.0 and right_h > 0.0):
+        return FORBIDDEN
     w_left = weight_of(rules, left_g, left_h, node["lower"], node["upper"])
     w_right = weight_of(rules, right_g, right_h, node["lower"], node["upper"])
     gain = gain_of(rules, left_g, left_h, w_left) + gain_of(rules, right_g, right_h, w_right)

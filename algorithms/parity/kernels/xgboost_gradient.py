@@ -14,6 +14,12 @@ s = √(1 + z²/δ²):
     softmax       g_k = p_k − [y = k]                     h_k = 2 p_k (1 − p_k)
 
 Both are multiplied by the row's weight; `exp` is the C library's float32 function.
+
+Since XGBoost 3.4, ABSOLUTE and QUANTILE are smoothed. With r = F − y, the scale
+S = (Σ w √|r| / Σ w)², x = r / (0.04 S) and the level a:
+
+    ABSOLUTE      g = r S / √(S² + r²)                    h = S / √(S² + r²)
+    QUANTILE      g = S / 2 (tanh x + 1 − 2 a)            h = 12.5 max(tanh x / x, 0.0003)
 """
 
 import math
@@ -28,6 +34,10 @@ NO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 MIN_H = np.float32(1e-16)
 MAX_EXPONENT = np.float32(88.7)  # its exponential is finite in float32
 FIRST_MAXIMUM = np.finfo(np.float32).tiny  # initial value of the maximum in XGBoost's softmax
+HALF = np.float32(0.5)
+SMOOTHING = np.float32(0.04)
+MIN_RATIO = np.float32(3e-4)
+MIN_WEIGHT = 1e-6  # of all rows; below it the scale is 0
 
 
 @inner_kernel
@@ -77,6 +87,48 @@ def differentiate(kind, a, score, y, weight, g, h):
         first, second = row_derivatives(kind, a, score[i], y[i])
         g[i] = first * weight[i]
         h[i] = second * weight[i]
+
+
+@kernel
+def differentiate_smoothed(kind, a, score, y, weight, g, h):
+    """Write g and h of a smoothed loss.
+
+    Parameters
+    ----------
+    kind : ABSOLUTE or QUANTILE
+    a : float32, level of the quantile
+    score, y, weight : (n,) float32
+    g, h : (n,) float32, written
+    """
+    scale = residual_scale(score, y, weight)
+    for i in range(len(y)):
+        residual, w = score[i] - y[i], weight[i]
+        if kind == ABSOLUTE:
+            norm = math.hypot(scale, residual)
+            curvature = scale / norm if norm > NO else ONE
+            g[i] = w * residual * curvature
+            h[i] = w * curvature
+        elif scale > NO and w != NO:
+            x = residual / (SMOOTHING * scale)
+            slope = math.tanh(x)
+            ratio = ONE if x == NO else slope / x
+            g[i] = w * (HALF * scale * (slope + ONE - TWO * a))
+            h[i] = w * (HALF / SMOOTHING * max(ratio, MIN_RATIO))
+        else:
+            g[i] = h[i] = NO
+
+
+@inner_kernel
+def residual_scale(score, y, weight):
+    """Return S, the squared weighted mean of the roots of absolute residuals, float32."""
+    roots, total = 0.0, 0.0
+    for i in range(len(y)):
+        roots += weight[i] * math.sqrt(abs(score[i] - y[i]))
+        total += weight[i]
+    if abs(total) < MIN_WEIGHT:
+        return NO
+    mean = roots / total
+    return np.float32(mean * mean)
 
 
 @kernel

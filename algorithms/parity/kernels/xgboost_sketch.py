@@ -131,6 +131,34 @@ def take(entries, i, out, at):
 
 
 @kernel
+def pick_ranks(entries, n_bins, out):
+    """Write the values nearest to the ranks k / n_bins, k = 1 … n_bins − 1; return their number.
+
+    A value that is not larger than the last one is replaced by the next larger value.
+
+    Parameters
+    ----------
+    entries : (n, ENTRY) float32, n > n_bins, values strictly ascending
+    n_bins : int
+    out : (n_bins,) float32, written
+    """
+    n = len(entries)
+    total = np.float64(entries[n - 1, HIGHEST])
+    last, i, size = 0, 0, 0
+    for k in range(1, n_bins):
+        twice = 2.0 * (k * total / n_bins)  # twice the wanted rank
+        while i < n - 2 and twice >= entries[i + 1, LOWEST] + entries[i + 1, HIGHEST]:
+            i += 1
+        nearest = i if twice < above(entries, i) + below(entries, i + 1) else i + 1
+        last = max(nearest, last + 1)
+        if last == n:
+            break
+        out[size] = entries[last, VALUE]
+        size += 1
+    return size
+
+
+@kernel
 def combine(first, second, out):
     """Merge two summaries; return the size of the result.
 

@@ -21,7 +21,7 @@ MIN_SPAN = np.float32(1e-3)
 
 
 @kernel
-def summarize_sorted(values, rows, weights, most, out):
+def summarize_sorted(values, rows, weights, most, keeps_few, out):
     """Pick values at evenly spaced ranks, and the last one; return their number.
 
     Parameters
@@ -30,15 +30,19 @@ def summarize_sorted(values, rows, weights, most, out):
     rows : (n,) int32
     weights : (n_rows,) float32
     most : int
+    keeps_few : bool
+        Whether all values are picked if at most ``most`` are distinct, as since XGBoost 3.3.
     out : (most + 1, ENTRY) float32, written
     """
-    total = 0.0
+    total, distinct = 0.0, 1
     for i in range(len(values)):
         total += weights[rows[i]]
+        distinct += i > 0 and values[i] != values[i - 1]
+    keeps_all = keeps_few and distinct <= most
     size, goal, rank, weight = 0, 0.0, 0.0, 0.0
     for i in range(len(values)):
         if i > 0 and values[i] != values[i - 1]:
-            if rank + weight >= goal and size != most:
+            if keeps_all or (rank + weight >= goal and size != most):
                 size = add(out, size, rank, weight, values[i - 1])
                 goal = np.float64(np.float32(size * total / most))
                 if size == most:

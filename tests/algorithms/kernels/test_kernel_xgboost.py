@@ -13,7 +13,7 @@ from algorithms.parity.kernels.xgboost_arrays import LARGEST, SPLIT, STATS, Rule
 from algorithms.parity.kernels.xgboost_exact import scan_columns
 from algorithms.parity.kernels.xgboost_gain import compute_weights
 from algorithms.parity.kernels.xgboost_hist import add_rows, scan_bins
-from algorithms.parity.kernels.xgboost_sketch import ENTRY, fill_queue
+from algorithms.parity.kernels.xgboost_sketch import ENTRY, fill_queue, pick_ranks
 from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
 from algorithms.parity.kernels.xgboost_sorted_sketch import prune_between, summarize_sorted
 from algorithms.parity.xgboost_cuts import combined, pruned, queue_summary, read_cuts
@@ -41,6 +41,7 @@ def draw_rules(rng, n_features):
         np.float32(rng.choice([0.0, 1.0, 3.0])),
         np.float32(rng.choice([0.0, 0.0, 0.3])),
         rng.integers(-1, 2, n_features if bound else 0).astype(np.int32),
+        bool(rng.random() < 0.5),
     )
 
 
@@ -182,6 +183,24 @@ def test_gradients_of_a_loss(name):
         assert (g[i], h[i]) == (first * weight[i], second * weight[i])
 
 
+@pytest.mark.parametrize("name", ["ABSOLUTE", "QUANTILE"])
+@pytest.mark.parametrize("kind", ["usual", "weights of zero", "residuals of zero"])
+def test_gradients_of_a_smoothed_loss(kind, name):
+    rng = np.random.default_rng(5)
+    n = 300
+    score = np.round(rng.normal(size=n) * 4).astype(np.float32)
+    y = score.copy() if kind == "residuals of zero" else np.round(score + rng.normal(size=n))
+    weight = np.where(rng.random(n) < 0.1, 0.0, rng.random(n)).astype(np.float32)
+    if kind == "weights of zero":
+        weight[:] = 0.0
+    g, h = np.empty((2, n), np.float32)
+    a = np.float32(0.3)
+    values = score, y.astype(np.float32), weight
+    gradient.differentiate_smoothed(getattr(gradient, name), a, *values, g, h)
+    expected = oracles.smoothed_slopes(name, a, *values)
+    assert (g.tolist(), h.tolist()) == tuple(list(map(float, one)) for one in expected)
+
+
 def test_gradients_of_classes():
     rng = np.random.default_rng(4)
     n = 200
@@ -214,17 +233,22 @@ def test_summaries_are_made_merged_and_pruned(seed, n, most):
     both, expected = combined(first, second), oracles.combined(expected_first, expected_second)
     assert both.tolist() == expected
     assert pruned(both, most).tolist() == oracles.pruned(expected, most)
+    if len(both) > most:
+        cuts = np.empty(most, np.float32)
+        size = pick_ranks(both, most, cuts)
+        assert cuts[:size].tolist() == oracles.picked_by_rank(expected, most)
 
 
-@given(seed=seeds, n=st.integers(1, 80), most=st.integers(2, 20))
+@given(seed=seeds, n=st.integers(1, 80), most=st.integers(2, 20), keeps_few=st.booleans())
 @settings(max_examples=100)
-def test_sorted_summaries_are_made_and_pruned(seed, n, most):
+def test_sorted_summaries_are_made_and_pruned(seed, n, most, keeps_few):
     rng = np.random.default_rng(seed)
     values = np.sort(np.round(rng.normal(size=n), int(rng.integers(0, 3)))).astype(np.float32)
     weights = (rng.random(n) ** rng.choice([0.0, 1.0, 8.0])).astype(np.float32)
     out = np.empty((41, ENTRY), np.float32)
-    result = out[: summarize_sorted(values, np.arange(n, dtype=np.int32), weights, 40, out)]
-    expected = oracles.sorted_summary(values, weights, 40)
+    rows = np.arange(n, dtype=np.int32)
+    result = out[: summarize_sorted(values, rows, weights, 40, keeps_few, out)]
+    expected = oracles.sorted_summary(values, weights, 40, keeps_few)
     assert result.tolist() == expected
     if len(result) > most:
         fewer = np.empty((most, ENTRY), np.float32)

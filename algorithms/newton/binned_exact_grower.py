@@ -100,7 +100,11 @@ def floats_above(edges, features, last_bins):
         all others, and its threshold is infinite
     """
     pairs = zip(features.tolist(), last_bins.tolist(), strict=True)
-    wanted = np.array([edges[f][b] if b < len(edges[f]) else np.inf for f, b in pairs])
+    return next_floats(np.array([edges[f][b] if b < len(edges[f]) else np.inf for f, b in pairs]))
+
+
+def next_floats(wanted):
+    """Return the smallest float32 above each number, float32; an infinite one remains."""
     near = wanted.astype(np.float32)
     above = np.where(near > wanted, near, np.nextafter(near, np.float32(np.inf)))
     return np.where(np.isinf(wanted), np.inf, above)

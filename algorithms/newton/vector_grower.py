@@ -81,7 +81,7 @@ class VectorGrower:
         if weight is not None:
             name = type(params).__name__
             binner = weigh_edges(binner, X, weight, params.max_bin, workers, name)
-        layout = Layout(lists=False)
+        layout = Layout(sparse=False)
         bins = bin_table(table, binner, limits.monotone, limits.groups, workers, layout)
         self.bins = bins
         self.first_threshold = np.cumsum([0, *[len(one) + 1 for one in binner.edges]])

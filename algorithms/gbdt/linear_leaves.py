@@ -13,6 +13,7 @@ from scipy import sparse
 
 from algorithms.gbdt.kernels.linear_leaves import (
     BLOCK,
+    COLUMNS,
     LinearOutputs,
     LinearRules,
     LinearWork,
@@ -116,7 +117,7 @@ class LinearLeafFitter:
             work = make_work(n_unknowns, n_rows)
             fit_leaves(*given, work, coefficient, constant, first, last)
 
-        share(fit, len(leaves.nodes))
+        share_by_rows(share, fit, spans)
         return constant, coefficient
 
     def _list_terms(self, nodes, leaf_nodes):
@@ -178,7 +179,24 @@ class LinearLeafFitter:
             total = np.empty(BLOCK)
             add_leaf_by_leaf(score, leaves.rows, leaves.spans, *given, total, first, last)
 
-        grower.share_leaves(add_leaves, len(nodes))
+        share_by_rows(grower.share_leaves, add_leaves, leaves.spans)
+
+
+def share_by_rows(share, task, spans):
+    """Run task(first, last) on ranges of leaves that have similar numbers of rows.
+
+    Parameters
+    ----------
+    share : callable (task, count), runs task(first, last) on ranges that cover 0 … count − 1
+    spans : int64 (n_leaves, 2), start and end of each leaf's rows
+    """
+    ends = np.cumsum(spans[:, 1] - spans[:, 0])
+    starts = np.concatenate([[0], ends[:-1]])
+
+    def run(first, last):
+        task(*np.searchsorted(starts, (first, last)).tolist())
+
+    share(run, int(ends[-1]) + 1)
 
 
 def call_once(task, count):
@@ -191,7 +209,7 @@ def make_work(n_unknowns, n_rows):
     return LinearWork(
         products=np.empty(n_unknowns * n_unknowns),
         moments=np.empty(n_unknowns),
-        block=np.empty(BLOCK * n_unknowns),
+        block=np.zeros(BLOCK * (n_unknowns + COLUMNS)),
         g=np.empty(BLOCK),
         h=np.empty(BLOCK),
         weighted=np.empty(BLOCK),

@@ -100,7 +100,11 @@ def floats_above(edges, features, last_bins):
     features, last_bins : (n,) int64; a bin after the last edge separates missing values from
         all others, and its threshold is infinite
     """
-    wanted = find_upper_edges(edges, features, last_bins, np.inf)
+    return next_floats(find_upper_edges(edges, features, last_bins, np.inf))
+
+
+def next_floats(wanted):
+    """Return the smallest float32 above each number, float32; an infinite one remains."""
     near = wanted.astype(np.float32)
     above = np.where(near > wanted, near, np.nextafter(near, np.float32(np.inf)))
     return np.where(np.isinf(wanted), np.inf, above)

@@ -14,7 +14,7 @@ from algorithms.gbdt.bundles import Layout
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 from algorithms.gbdt.sampling import seed_of
 from algorithms.gbdt.split_table import split_columns
-from algorithms.newton.binned_exact_grower import floats_above
+from algorithms.newton.binned_exact_grower import next_floats
 from algorithms.newton.exact_grower import Grown
 from algorithms.newton.histogram_grower import SAMPLE
 from algorithms.newton.kernels.vector_arrays import (
@@ -33,8 +33,13 @@ from algorithms.newton.kernels.vector_arrays import BLOCK as COPIED
 from algorithms.newton.kernels.vector_arrays import LINE as NUMBERS
 from algorithms.newton.kernels.vector_arrays import NODE as GROWN_NODE
 from algorithms.newton.kernels.vector_growth import grow_vector_tree
-from algorithms.newton.kernels.vector_histogram import round_derivatives
-from algorithms.newton.kernels.vector_leaves import find_nodes, mark_nodes
+from algorithms.newton.kernels.vector_histogram import (
+    ROUNDED,
+    SUMMED,
+    round_derivatives,
+    sum_sizes,
+)
+from algorithms.newton.kernels.vector_leaves import find_nodes, mark_nodes, write_values
 from algorithms.newton.kernels.vector_split import NEARLY
 from algorithms.newton.sampling import read_feature_weights
 from algorithms.newton.tree import NODE, rounded_gain
@@ -76,14 +81,19 @@ class VectorGrower:
         if weight is not None:
             name = type(params).__name__
             binner = weigh_edges(binner, X, weight, params.max_bin, workers, name)
-        layout = Layout(lists=False)
+        layout = Layout(sparse=False)
         bins = bin_table(table, binner, limits.monotone, limits.groups, workers, layout)
-        self.binner, self.bins = binner, bins
+        self.bins = bins
+        self.first_threshold = np.cumsum([0, *[len(one) + 1 for one in binner.edges]])
+        edges = [number for one in binner.edges for number in (one, [np.inf])]
+        with np.errstate(over="ignore"):  # infinite if above the largest float32
+            self.thresholds = next_floats(np.concatenate(edges))
         is_large = bins.rows.size >= SMALL
         self.workers = workers if is_large else ALONE
         self.size = min(self.workers.threads, len(bins.layout.length))
         self.team = make_team(self.size)
         self.at = np.zeros(len(bins.rows), np.uint32)
+        self.row_numbers = np.arange(len(bins.rows), dtype=np.uint32)
         self.weights = read_feature_weights(params.feature_weights, n_features)
         self.useful = (bins.layout.column >= 0) & (bins.count > 1)
         self.shares_h = None
@@ -110,9 +120,11 @@ class VectorGrower:
         self.workers.share(run, self.size, self.team)
         check_interrupt(self.team.flag)
         n_nodes = int(growth.state[N_NODES])
-        nodes, sums = growth.nodes[:n_nodes], growth.sums[:n_nodes] * growth.units
+        nodes, sums = growth.nodes[:n_nodes], growth.sums[:n_nodes]
         self.write_leaf_of_rows(nodes, growth, used)
-        return Grown(*self.finish(nodes, sums))
+        values = np.empty((n_nodes, self.n_outputs), np.float32)
+        write_values(sums, growth.units, rules, values)
+        return Grown(self.finish(nodes, sums), self.at, values=values)
 
     def allocate(self, shares_h):
         """Allocate the arrays of growth; keep those of the last tree if ``shares_h`` is equal."""
@@ -155,7 +167,7 @@ class VectorGrower:
             left=aligned((self.size, MAX_BINS + 1, lanes), np.int32),
             scores=np.empty((self.size, MAX_BINS)),
             numbers=np.empty((self.size, MAX_BINS), np.int64),
-            best=np.empty((self.size, NUMBERS)),
+            best=np.empty((self.size, 2, NUMBERS)),
             work=aligned((self.size, COPIED * lanes), np.int32),
             state=np.zeros(STATES, np.int64),
         )
@@ -178,8 +190,8 @@ class VectorGrower:
         """Write the derivatives row by row, as integer multiples of units, and the units."""
         n_rows, h = g.shape[1], h[:1] if self.shares_h else h
         growth, first_h, per_unit = self.growth, self.first_h, np.ones(self.pairs.shape[1])
-        per_unit[: len(g)] = count_units(g)
-        per_unit[first_h : first_h + len(h)] = count_units(h)
+        per_unit[: len(g)] = self.count_units(g)
+        per_unit[first_h : first_h + len(h)] = self.count_units(h)
         growth.units[:] = 1.0 / per_unit
         growth.g_units[: len(g)] = growth.units[: len(g)]
         if not self.shares_h:
@@ -188,9 +200,35 @@ class VectorGrower:
         rounding = Rounding(per_unit, shifts, first_h, np.uint32(seed_of(seed, ROUNDING)))
 
         def write(first, last):
-            round_derivatives(g, h, rounding, first * BLOCK, min(last * BLOCK, n_rows), self.pairs)
+            numbers = np.empty(ROUNDED)
+            whole = np.zeros((len(per_unit), ROUNDED), np.int32)
+            span = first * BLOCK, min(last * BLOCK, n_rows)
+            round_derivatives(g, h, rounding, numbers, whole, *span, self.pairs)
 
         self.workers.share(write, -(-n_rows // BLOCK))
+
+    def count_units(self, values):
+        """Return the number of units per 1: powers of two, so that sums of sizes fit int32.
+
+        Parameters
+        ----------
+        values : (n_lanes, n_rows) float32, finite
+
+        Returns
+        -------
+        float64 (n_lanes,)
+        """
+        n_lanes, n_rows = values.shape
+        totals = np.empty((-(-n_rows // SUMMED), n_lanes))
+
+        def add(first, last):
+            sum_sizes(values, first, last, totals)
+
+        self.workers.share(add, len(totals))
+        total = totals.sum(axis=0)
+        most = MAX_UNITS - n_rows  # rounding adds less than one unit to each row
+        total[total == 0.0] = most
+        return np.ldexp(1.0, np.frexp(most / total)[1] - 1)
 
     def write_constants(self):
         """Write the constants of approximate scores."""
@@ -211,7 +249,7 @@ class VectorGrower:
         """Return the `VectorGrowth` of a tree on the given rows (None: all) and drawn columns."""
         growth, layout = self.growth, self.bins.layout
         if rows is None:
-            growth.rows[:] = np.arange(len(growth.rows), dtype=np.uint32)
+            growth.rows[:] = self.row_numbers
         else:
             growth = growth._replace(rows=growth.rows[: len(rows)])
             growth.rows[:] = rows
@@ -260,40 +298,23 @@ class VectorGrower:
         self.workers.share(find, len(others))
 
     def finish(self, grown, sums):
-        """Return the fields of `Grown`, without category sets and renumbering of nodes."""
-        n, limits = self.n_outputs, self.limits
-        g, h = sums[:, :n], sums[:, self.first_h :][:, : 1 if self.shares_h else n]
-        values = limits.weigh(g, h)
-        values = np.where(h >= max(limits.min_child_weight, MIN_H), values, 0.0)
+        """Return the nodes of a grown tree, newton.tree.NODE."""
         inner = grown["left"] >= 0
         nodes = np.zeros(len(grown), NODE)
         for name in ("left", "right"):
             nodes[name] = grown[name]
-        nodes["feature"] = np.where(inner, grown["feature"], -1)
-        nodes["threshold"][inner] = floats_above(
-            self.binner.edges, grown["feature"][inner], grown["bin"][inner]
-        )
-        nodes["missing_left"] = np.where(inner, grown["missing_left"], 0)
-        nodes["gain"] = rounded_gain(np.where(inner, grown["gain"], 0.0))
-        nodes["cover"] = h.sum(axis=1) * (n if self.shares_h else 1)
-        return nodes, self.at, {}, None, values.astype(np.float32)
-
-
-def count_units(values):
-    """Return the number of units per 1: powers of two, so that sums of absolute values fit int32.
-
-    Parameters
-    ----------
-    values : (n_lanes, n_rows) float32, finite
-
-    Returns
-    -------
-    float64 (n_lanes,)
-    """
-    total = np.abs(values).sum(axis=1, dtype=np.float64)
-    most = MAX_UNITS - values.shape[1]  # rounding adds less than one unit to each row
-    total[total == 0.0] = most
-    return np.ldexp(1.0, np.frexp(most / total)[1] - 1)
+        splits = grown[inner]
+        nodes["feature"] = -1
+        nodes["feature"][inner] = splits["feature"]
+        at = self.first_threshold[splits["feature"]] + splits["bin"]
+        nodes["threshold"][inner] = self.thresholds[at]
+        nodes["missing_left"][inner] = splits["missing_left"]
+        nodes["gain"][inner] = rounded_gain(splits["gain"])
+        n_h = 1 if self.shares_h else self.n_outputs
+        lanes = slice(self.first_h, self.first_h + n_h)
+        h = sums[:, lanes] * self.growth.units[lanes]
+        nodes["cover"] = h.sum(axis=1) * (self.n_outputs if self.shares_h else 1)
+        return nodes
 
 
 def count_drawn(n_columns, share):

@@ -90,29 +90,42 @@ class _Builder:
         return self.builder.extract_element(vector, _INT(0))
 
 
-def _adder(vector):
-    """Return the builder of an intrinsic that adds a vector of integers to others in memory."""
-
-    def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
-        old = lanes.load(kinds[0], given[0], given[1], vector)
-        new = builder.add(old, lanes.load(kinds[2], given[2], given[3], vector))
-        builder.store(new, lanes.address(kinds[0], given[0], given[1], vector), align=4)
-        return context.get_dummy_value()
-
-    return build
-
-
 @intrinsic
 def add_eight(_, target, at, source, start):
     """Add source[start : start + 8] to target[at : at + 8], int32; indices are not checked."""
-    return types.void(target, at, source, start), _adder(_EIGHT_INTS)
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder), signature.args
+        old = lanes.load(kinds[0], given[0], given[1])
+        new = builder.add(old, lanes.load(kinds[2], given[2], given[3]))
+        builder.store(new, lanes.address(kinds[0], given[0], given[1], _EIGHT_INTS), align=4)
+        return context.get_dummy_value()
+
+    return types.void(target, at, source, start), build
 
 
 @intrinsic
-def add_sixteen(_, target, at, source, start):
-    """Add source[start : start + 16] to target[at : at + 16], int32; indices are not checked."""
-    return types.void(target, at, source, start), _adder(_SIXTEEN_INTS)
+def add_sixteen(_, target, places, source, start):
+    """Add source[start : start + 16] to sixteen entries of the target at each of some places.
+
+    Parameters
+    ----------
+    target, source : int32; indices are not checked
+    places : tuple of uint64, indices of the first of each sixteen entries
+    start : uint64
+    """
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder), signature.args
+        target, places, source, start = given
+        own = lanes.load(kinds[2], source, start, _SIXTEEN_INTS)
+        for place in cgutils.unpack_tuple(builder, places):
+            new = builder.add(own, lanes.load(kinds[0], target, place, _SIXTEEN_INTS))
+            address = lanes.address(kinds[0], target, place, _SIXTEEN_INTS)
+            builder.store(new, address, align=4)
+        return context.get_dummy_value()
+
+    return types.void(target, places, source, start), build
 
 
 @intrinsic
@@ -170,50 +183,100 @@ def score_eight(_, side, totals, units, at, h_at, limits):
     return types.float64(side, totals, units, at, h_at, limits), build
 
 
-@intrinsic
-def add_and_score(_, left, at, own, entry, totals, lane, constants):
-    """Add an entry to the sums of a side, for eight outputs; return their approximate score.
-
-    The next sums of the side are written after the old ones. The score, float32, is that of both
-    sides, computed with one division, without α.
+def _approximate(lanes, sums, totals, constants):
+    """Return the approximate score of a threshold, float32; see `score_group`.
 
     Parameters
     ----------
-    left, at : int32, and uint64, the index of the old G of the side
-    own, entry : int32, and uint64, the index of the G to add
-    totals, lane : int32, sums of the node, and uint64, the index of G
+    lanes : _Builder of float32
+    sums, totals : G and H, vectors of integers, of one side and of the node
+    constants : vectors
+    """
+    builder = lanes.builder
+    unit_h, least, reg_lambda, weight = constants
+    others = [builder.sub(*pair) for pair in zip(totals, sums, strict=True)]
+    squares, sizes = [], []
+    for side in (sums, others):
+        g, h = (builder.sitofp(one, lanes.kind) for one in side)
+        scaled = builder.fmul(h, unit_h)
+        has_value = builder.fcmp_ordered(">=", scaled, least)
+        squares.append(builder.select(has_value, builder.fmul(g, g), lanes.zeros))
+        sizes.append(builder.select(has_value, builder.fadd(scaled, reg_lambda), lanes.ones))
+    products = [builder.fmul(*pair) for pair in zip(squares, reversed(sizes), strict=True)]
+    score = builder.fdiv(builder.fadd(*products), builder.fmul(*sizes))
+    return lanes.total(builder.fmul(score, weight))
+
+
+@intrinsic
+def score_group(_, bins, entry, count, sides, lane, constants):
+    """Write the sums of one side of some thresholds, and add their approximate scores.
+
+    Eight outputs are scored at a time, with one division, in float32 and without α. All numbers of
+    the loop stay in registers.
+
+    Parameters
+    ----------
+    bins : tuple of int32, sums of bins, and int64 (count,), the numbers of those that are summed
+    entry : uint64, index of the bin with number 0, in units of entries
+    count : uint64, number of thresholds
+    sides : tuple of int32 (more than count, 2 n), where row k + 1 gets the sums of threshold k,
+        int32 (2 n,), sums of the node, and float64 (count,), scores; infinite where not a number
+    lane : uint64, index of the first G; the scores of group 0 are written, others added
     constants : four float32 (n,) arrays by output: factor of H, minimum H, λ and factor of the
-        score; H is n numbers behind G, the next sums are 2 n numbers behind the old ones
+        score; H is n numbers behind G
     """
 
     def build(context, builder, signature, given):
         lanes, kinds = _Builder(context, builder, _EIGHT_SINGLES), signature.args
-        left, at, own, entry, totals, lane, constants = given
-        arrays = cgutils.unpack_tuple(builder, constants)
-        n = context.make_array(kinds[6][0])(context, builder, arrays[0]).nitems
-        unit_h, least, reg_lambda, weight = (
-            lanes.load(kinds[6][0], array, lane, _EIGHT_SINGLES) for array in arrays
+        bins, entry, count, sides, lane, constants = given
+        own, numbers = cgutils.unpack_tuple(builder, bins)
+        left, totals, scores = cgutils.unpack_tuple(builder, sides)
+        (own_kind, numbers_kind), (left_kind, totals_kind, scores_kind) = kinds[0], kinds[3]
+        arrays, one_kind = cgutils.unpack_tuple(builder, constants), kinds[5][0]
+        n = context.make_array(one_kind)(context, builder, arrays[0]).nitems
+        values = [lanes.load(one_kind, array, lane, _EIGHT_SINGLES) for array in arrays]
+        places = lane, builder.add(lane, n)
+        whole = [lanes.load(totals_kind, totals, place) for place in places]
+        number_data, score_data = (
+            context.make_array(kind)(context, builder, array).data
+            for kind, array in ((numbers_kind, numbers), (scores_kind, scores))
         )
-        sums = []
-        for offset in (n.type(0), n):
-            place = builder.add(at, offset)
-            added = lanes.load(kinds[2], own, builder.add(entry, offset))
-            one = builder.add(lanes.load(kinds[0], left, place), added)
-            place = builder.add(place, builder.add(n, n))
-            builder.store(one, lanes.address(kinds[0], left, place, _EIGHT_INTS), align=4)
-            other = builder.sub(lanes.load(kinds[4], totals, builder.add(lane, offset)), one)
-            sums.append([builder.sitofp(each, _EIGHT_SINGLES) for each in (one, other)])
-        squares, sizes = [], []
-        for g, h in zip(*sums, strict=True):
-            scaled = builder.fmul(h, unit_h)
-            has_value = builder.fcmp_ordered(">=", scaled, least)
-            squares.append(builder.select(has_value, builder.fmul(g, g), lanes.zeros))
-            sizes.append(builder.select(has_value, builder.fadd(scaled, reg_lambda), lanes.ones))
-        products = [builder.fmul(*pair) for pair in zip(squares, reversed(sizes), strict=True)]
-        score = builder.fdiv(builder.fadd(*products), builder.fmul(*sizes))
-        return lanes.total(builder.fmul(score, weight))
+        is_first = builder.icmp_unsigned("==", lane, lane.type(0))
+        before = builder.block
+        loop, end = (builder.append_basic_block(name) for name in ("thresholds", "scored"))
+        builder.cbranch(builder.icmp_unsigned("==", count, count.type(0)), end, loop)
+        builder.position_at_end(loop)
+        k = builder.phi(count.type)
+        sums = [builder.phi(_EIGHT_INTS) for _ in places]
+        number = builder.load(builder.gep(number_data, [k]))
+        stride = builder.add(n, n)
+        source = builder.mul(builder.add(entry, number), stride)
+        following = builder.add(k, count.type(1))
+        target = builder.mul(following, stride)
+        new = []
+        for old, place in zip(sums, places, strict=True):
+            added = builder.add(old, lanes.load(own_kind, own, builder.add(source, place)))
+            address = lanes.address(left_kind, left, builder.add(target, place), _EIGHT_INTS)
+            builder.store(added, address, align=4)
+            new.append(added)
+        score = _approximate(lanes, new, whole, values)
+        place = builder.gep(score_data, [k])
+        single = ir.FloatType()
+        earlier = builder.fptrunc(builder.load(place), single)
+        score = builder.fadd(builder.select(is_first, single(0.0), earlier), score)
+        is_number = builder.fcmp_ordered("ord", score, score)
+        score = builder.select(is_number, score, single(float("inf")))
+        builder.store(builder.fpext(score, _DOUBLE), place)
+        for phi, start, later in zip(
+            (k, *sums), (k.type(0), *[_EIGHT_INTS(None)] * 2), (following, *new), strict=True
+        ):
+            phi.add_incoming(start, before)
+            phi.add_incoming(later, loop)
+        builder.cbranch(builder.icmp_unsigned("<", following, count), loop, end)
+        builder.position_at_end(end)
+        return context.get_dummy_value()
 
-    return types.float32(left, at, own, entry, totals, lane, constants), build
+    return types.void(bins, entry, count, sides, lane, constants), build
 
 
 @intrinsic

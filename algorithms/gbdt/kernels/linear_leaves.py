@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms.runtime.column_products import COLUMNS, STEP, sum_products
 from algorithms.runtime.jit import inner_kernel, kernel
 
-BLOCK = 256  # rows whose values are copied together, a multiple of 4
+BLOCK = 256  # rows whose values are copied together, a multiple of `STEP`
 MIN_PIVOT = 1e-10  # smaller pivots, relative to the largest, mean dependent features
 EPSILON = 2.0**-52  # times the number of unknowns: the same limit with the rules of LightGBM
 ZERO = float(np.float32(1e-35))  # LightGBM drops smaller coefficients
@@ -38,7 +39,7 @@ class LinearWork(NamedTuple):
 
     products: np.ndarray  # float64 (m²,): XᵀHX
     moments: np.ndarray  # float64 (m,): Xᵀg, then the solution
-    block: np.ndarray  # float64 (BLOCK · m,): values of some rows, column by column
+    block: np.ndarray  # float64 (BLOCK · (m + COLUMNS),): values of some rows, column by column
     g: np.ndarray  # float64 (BLOCK,)
     h: np.ndarray  # float64 (BLOCK,)
     weighted: np.ndarray  # float64 (BLOCK,): a column times h
@@ -119,7 +120,7 @@ def copy_complete_rows(values, own, terms, complete):
 @inner_kernel
 def add_products(values, g, h, own, terms, rules, work):
     """Write the upper triangle of XᵀHX and Xᵀg of a leaf to ``work``."""
-    p, block, origin = len(terms), work.block, work.origin
+    p, origin = len(terms), work.origin
     m = p + 1
     for i in range(m * m):
         work.products[i] = 0.0
@@ -131,23 +132,15 @@ def add_products(values, g, h, own, terms, rules, work):
     for first in range(0, len(own), BLOCK):
         n = min(BLOCK, len(own) - first)
         copy_block(values, g, h, own[first : first + n], terms, work)
-        for j in range(m):
-            x = block[j * BLOCK : (j + 1) * BLOCK]
-            weighted = x
-            if len(h):
-                weighted = work.weighted
-                for i in range(np.uint64(BLOCK)):
-                    weighted[i] = x[i] * work.h[i]
-            work.moments[j] = add_dot(work.moments[j], x, work.g, n, rules.like_lightgbm)
-            for k in range(j, m):
-                y, at = block[k * BLOCK : (k + 1) * BLOCK], j * m + k
-                total = work.products[at]
-                work.products[at] = add_dot(total, weighted, y, n, rules.like_lightgbm)
+        if rules.like_lightgbm:
+            add_in_order(work, m, n, len(h) > 0)
+        else:
+            add_block(work, m, n, len(h) > 0)
 
 
 @inner_kernel
 def copy_block(values, g, h, own, terms, work):
-    """Copy the values of some rows, column by column; entries beyond them are 0."""
+    """Copy the values of some rows, column by column; entries up to the next step are 0."""
     n, block = np.uint64(len(own)), work.block
     for j in range(len(terms)):
         f, origin = np.uint64(terms[j]), work.origin[j]
@@ -161,27 +154,56 @@ def copy_block(values, g, h, own, terms, work):
     if len(h):
         for i in range(n):
             work.h[i] = np.float64(h[np.uint64(own[i])])
-    for i in range(len(own), BLOCK):
+    for i in range(n, round_to_step(n)):
         work.g[i], work.h[i] = 0.0, 0.0
         for j in range(len(terms) + 1):
-            block[j * BLOCK + i] = 0.0
+            block[np.uint64(j * BLOCK) + i] = 0.0
 
 
 @inner_kernel
-def add_dot(total, x, y, n, in_order):
-    """Return a sum plus Σ xᵢ yᵢ of a block; four partial sums are faster than one in order."""
-    if in_order:
+def round_to_step(n):
+    """Return the smallest multiple of `STEP` that is at least n, uint64."""
+    return np.uint64((np.int64(n) + STEP - 1) // STEP * STEP)
+
+
+@inner_kernel
+def add_in_order(work, m, n, is_weighted):
+    """Add the products of a block of rows, row by row as in LightGBM."""
+    for j in range(m):
+        x, total = work.block[j * BLOCK : (j + 1) * BLOCK], work.moments[j]
         for i in range(n):
-            total += x[i] * y[i]
-        return total
-    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    for i in range(np.uint64(0), np.uint64(n), np.uint64(4)):
-        s0 += x[i] * y[i]
-        s1 += x[i + one] * y[i + one]
-        s2 += x[i + two] * y[i + two]
-        s3 += x[i + three] * y[i + three]
-    return total + ((s0 + s1) + (s2 + s3))
+            total += x[i] * work.g[i]
+        work.moments[j] = total
+        for k in range(j, m):
+            y, at = work.block[k * BLOCK : (k + 1) * BLOCK], j * m + k
+            total = work.products[at]
+            for i in range(n):
+                total += (x[i] * work.h[i] if is_weighted else x[i]) * y[i]
+            work.products[at] = total
+
+
+@inner_kernel
+def add_block(work, m, n, is_weighted):
+    """Add the products of a block of rows; four partial sums of each pair of columns."""
+    n = round_to_step(n)
+    add_sums(work.g, 0, work.block, 0, m, n, work.moments, 0)
+    for j in range(m):
+        if is_weighted:
+            for i in range(n):
+                work.weighted[i] = work.block[np.uint64(j * BLOCK) + i] * work.h[i]
+            add_sums(work.weighted, 0, work.block, j, m, n, work.products, j * m)
+        else:
+            add_sums(work.block, j * BLOCK, work.block, j, m, n, work.products, j * m)
+
+
+@inner_kernel
+def add_sums(x, x_at, block, first, last, n, sums, at):
+    """Add Σ x y of a column x and the columns ``first`` … ``last`` − 1 of a block to their sums."""
+    for k in range(first, last, COLUMNS):
+        place = np.uint64(k * BLOCK)
+        found = sum_products(x, np.uint64(x_at), block, place, np.uint64(BLOCK), n)
+        for c in range(min(COLUMNS, last - k)):
+            sums[at + k + c] += found[c]
 
 
 @inner_kernel

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-BLOCK = 1 << 10  # rows whose derivatives are copied at a time
+BLOCK = 1 << 9  # rows whose derivatives are copied at a time
 MIN_H = 1e-16
 LINE = 8  # numbers of 64 bits in a cache line
 NEXT, N_NODES, N_OPEN, N_FREE, N_LEAVES, SMALL, LARGE, SUBTRACTS, STATES = range(9)
@@ -65,7 +65,7 @@ class Rounding(NamedTuple):
 
 
 class ApproximateScore(NamedTuple):
-    """Constants of `add_and_score`, float32 (first_h,), by output."""
+    """Constants of `score_group`, float32 (first_h,), by output."""
 
     unit_h: np.ndarray  # factor of an integer H: its unit times a factor s with (H + λ) s ≤ 1
     least: np.ndarray  # slightly below s times the minimum of H; infinite without an output
@@ -100,7 +100,7 @@ class VectorGrowth(NamedTuple):
     left: np.ndarray  # int32 (n_threads, MAX_BINS + 1, lanes)
     scores: np.ndarray  # float64 (n_threads, MAX_BINS)
     numbers: np.ndarray  # int64 (n_threads, MAX_BINS)
-    best: np.ndarray  # float64 (n_threads, LINE)
+    best: np.ndarray  # float64 (n_threads, 2, LINE)
     work: np.ndarray  # int32 (n_threads, BLOCK × lanes), derivatives of a block of rows
     state: np.ndarray  # int64 (STATES,)
 

@@ -24,7 +24,7 @@ from algorithms.newton.kernels.vector_arrays import (
 )
 from algorithms.newton.kernels.vector_histogram import (
     build_histogram,
-    subtract_columns,
+    subtract_column,
     sum_rows,
 )
 from algorithms.newton.kernels.vector_split import TIE, scan_feature, score_node, total_h
@@ -271,42 +271,75 @@ def assign_slots(at, small, large, growth, rules):
 
 @inner_kernel
 def build_children(rank, low, high, bins, pairs, growth):
-    """Build the histograms of the two chosen nodes in growth.columns[low : high]."""
+    """Build the histograms of the chosen nodes in growth.columns[low : high], from their rows."""
     small, large = growth.state[SMALL], growth.state[LARGE]
     if small >= 0:
         build_histogram(small, low, high, bins, pairs, growth, rank)
-    if large >= 0 and growth.state[SUBTRACTS]:
-        own, other = growth.nodes[large]["slot"], growth.nodes[small]["slot"]
-        given = growth.columns, low, high, growth.offsets, bins.layout.length, pairs.shape[1]
-        subtract_columns(*given, growth.cells[own], growth.cells[other])
-    elif large >= 0:
+    if large >= 0 and not growth.state[SUBTRACTS]:
         build_histogram(large, low, high, bins, pairs, growth, rank)
 
 
 @inner_kernel
-def scan_children(rank, low, high, bins, growth, rules):
-    """Find the best split of each feature of growth.columns[low : high] in the chosen nodes."""
-    layout = bins.layout
+def node_stats(at, growth, rules):
+    """Return the `NodeStats` of a node."""
+    sums, units = growth.sums[at], growth.units
+    return NodeStats(sums, score_node(sums, units, rules), total_h(sums, units, rules))
+
+
+@inner_kernel
+def scan_column(c, number, at, stats, bins, growth, scratch, rules):
+    """Find the best split of each feature of column c in a node.
+
+    Parameters
+    ----------
+    number : 0 for the smaller of the two chosen nodes, 1 for the larger one
+    at : the node, which has a slot
+    stats : NodeStats
+    scratch : ScanScratch of the thread and the node
+    """
+    layout, cells = bins.layout, growth.cells[growth.nodes[at]["slot"]]
+    for k in range(layout.start[c], layout.start[c + 1]):
+        f = layout.features[k]
+        found = growth.found[number, f]
+        found[0] = 0.0
+        if growth.drawn[number, f] and may_use(growth.groups[at], bins.groups[f]):
+            entry = growth.offsets[c] + layout.first[f]
+            scan_feature(bins, f, cells, entry, stats, scratch, rules, found)
+
+
+@inner_kernel
+def scan_scratch(number, rank, growth):
+    """Return the `ScanScratch` of a thread for one of the two chosen nodes."""
+    best = growth.best[rank, number]
+    best[0] = 0.0
     units = growth.units, growth.g_units, growth.approximate, growth.scale
-    lists = growth.left[rank], growth.scores[rank], growth.numbers[rank], growth.best[rank]
-    scratch = ScanScratch(*units, growth.bins[rank], *lists)
-    for number in range(2):
-        at = growth.state[LARGE] if number else growth.state[SMALL]
-        if at < 0 or not may_split(growth.nodes[at], growth, rules):
-            continue
-        sums, cells = growth.sums[at], growth.cells[growth.nodes[at]["slot"]]
-        score, h_total = score_node(sums, growth.units, rules), total_h(sums, growth.units, rules)
-        stats = NodeStats(sums, score, h_total)
-        scratch.best[0] = 0.0
-        for j in range(low, high):
-            c = growth.columns[j]
-            for k in range(layout.start[c], layout.start[c + 1]):
-                f = layout.features[k]
-                found = growth.found[number, f]
-                found[0] = 0.0
-                if growth.drawn[number, f] and may_use(growth.groups[at], bins.groups[f]):
-                    entry = growth.offsets[c] + layout.first[f]
-                    scan_feature(bins, f, cells, entry, stats, scratch, rules, found)
+    lists = growth.left[rank], growth.scores[rank], growth.numbers[rank], best
+    return ScanScratch(*units, growth.bins[rank], *lists)
+
+
+@inner_kernel
+def scan_children(rank, low, high, bins, growth, rules):
+    """Find the best split of each feature of growth.columns[low : high] in the chosen nodes.
+
+    The histogram of a larger child is its parent's minus that of the smaller child. It is computed
+    column by column, so that both are scanned while they are in the first cache.
+    """
+    state, nodes, layout = growth.state, growth.nodes, bins.layout
+    subtracts = state[LARGE] >= 0 and state[SUBTRACTS] != 0
+    scans_small = state[SMALL] >= 0 and may_split(nodes[state[SMALL]], growth, rules)
+    scans_large = state[LARGE] >= 0 and may_split(nodes[state[LARGE]], growth, rules)
+    small, large = max(state[SMALL], 0), max(state[LARGE], 0)
+    small_stats, large_stats = node_stats(small, growth, rules), node_stats(large, growth, rules)
+    small_scratch, large_scratch = scan_scratch(0, rank, growth), scan_scratch(1, rank, growth)
+    for j in range(low, high):
+        c = growth.columns[j]
+        if subtracts:
+            cells, other = growth.cells[nodes[large]["slot"]], growth.cells[nodes[small]["slot"]]
+            subtract_column(c, growth.offsets, layout.length, growth.sums.shape[1], cells, other)
+        if scans_small:
+            scan_column(c, 0, small, small_stats, bins, growth, small_scratch, rules)
+        if scans_large:
+            scan_column(c, 1, large, large_stats, bins, growth, large_scratch, rules)
 
 
 @inner_kernel

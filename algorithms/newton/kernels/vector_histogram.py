@@ -13,6 +13,8 @@ from algorithms.runtime.math_functions import uniform
 from algorithms.runtime.vector_lanes import WIDTH, add_eight, add_sixteen, copy_eight
 
 AHEAD = np.uint64(8)  # rows
+ROUNDED = 256  # rows that are rounded together
+SUMMED = 1 << 12  # rows whose sizes are summed together: the sums are the same for all threads
 
 
 @inner_kernel
@@ -21,25 +23,75 @@ def round_up(value, number):
     return np.int32(np.floor(value + (number - (1.0 if number >= 1.0 else 0.0))))
 
 
+@inner_kernel
+def round_lane(values, row, n, lane, rounding, numbers, whole):
+    """Write n values from a row on in units, rounded at random, to a lane of ``whole``."""
+    per_unit, shift, rounded = rounding.per_unit[lane], rounding.shifts[lane], whole[lane]
+    for i in range(n):
+        rounded[i] = round_up(values[row + i] * per_unit, numbers[i] + shift)
+
+
 @kernel
-def round_derivatives(g, h, rounding, first, last, pairs):
+def round_derivatives(g, h, rounding, numbers, whole, first, last, pairs):
     """Write the derivatives of rows first … last − 1 in units, rounded at random.
+
+    Lane by lane the compiler vectorizes the loop over rows; then a block of rows is transposed.
 
     Parameters
     ----------
     g : float32 (n_outputs, n_rows)
     h : float32 (n_outputs or 1, n_rows)
     rounding : Rounding
-    pairs : int32 (n_rows, lanes), written; other lanes remain
+    numbers : float64 (ROUNDED,), scratch space: the random numbers of a block of rows
+    whole : int32 (lanes, ROUNDED), zeros; scratch space
+    pairs : int32 (n_rows, lanes), written; lanes without an output are 0
     """
-    per_unit, shifts, first_h = rounding.per_unit, rounding.shifts, rounding.first_h
-    for i in range(np.uint64(first), np.uint64(last)):
-        number = uniform(np.uint32(rounding.seed), np.uint32(i))
+    seed, lanes = np.uint32(rounding.seed), np.uint64(pairs.shape[1])
+    for start in range(first, last, ROUNDED):
+        row, n = np.uint64(start), np.uint64(min(ROUNDED, last - start))
+        for i in range(n):
+            numbers[i] = uniform(seed, np.uint32(row + i))
         for k in range(len(g)):
-            pairs[i, k] = round_up(g[k, i] * per_unit[k], number + shifts[k])
+            round_lane(g[k], row, n, k, rounding, numbers, whole)
         for k in range(len(h)):
-            lane = first_h + k
-            pairs[i, lane] = round_up(h[k, i] * per_unit[lane], number + shifts[lane])
+            round_lane(h[k], row, n, rounding.first_h + k, rounding, numbers, whole)
+        for i in range(n):
+            for lane in range(lanes):
+                pairs[row + i, lane] = whole[lane, i]
+
+
+@kernel
+def sum_sizes(values, first, last, totals):
+    """Write Σ |values| of the blocks ``first`` … ``last`` − 1 of `SUMMED` rows.
+
+    Parameters
+    ----------
+    values : float32 (n_lanes, n_rows)
+    totals : float64 (n_blocks, n_lanes), written
+    """
+    for block in range(first, last):
+        begin, end = block * SUMMED, min((block + 1) * SUMMED, values.shape[1])
+        for k in range(len(values)):
+            totals[block, k] = sum_sizes_of_rows(values[k], begin, end)
+
+
+@inner_kernel
+def sum_sizes_of_rows(own, begin, end):
+    """Return Σ |own| of the rows ``begin`` … ``end`` − 1; eight partial sums."""
+    middle = np.uint64(begin + (end - begin) // 8 * 8)
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    for i in range(np.uint64(begin), middle, np.uint64(8)):
+        s0 += np.float64(abs(own[i]))
+        s1 += np.float64(abs(own[i + np.uint64(1)]))
+        s2 += np.float64(abs(own[i + np.uint64(2)]))
+        s3 += np.float64(abs(own[i + np.uint64(3)]))
+        s4 += np.float64(abs(own[i + np.uint64(4)]))
+        s5 += np.float64(abs(own[i + np.uint64(5)]))
+        s6 += np.float64(abs(own[i + np.uint64(6)]))
+        s7 += np.float64(abs(own[i + np.uint64(7)]))
+    for i in range(middle, np.uint64(end)):
+        s0 += np.float64(abs(own[i]))
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
 @linked_kernel
@@ -47,7 +99,8 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
     """Write the histogram of a node in growth.columns[low : high].
 
     The derivatives of a block of rows are copied to scratch space, where they are contiguous. Then
-    one column after another reads them, so the histogram of a column stays in the first cache.
+    one column after another reads them, or two columns at a time, so the histograms of these
+    columns stay in the first cache.
 
     Parameters
     ----------
@@ -59,13 +112,17 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
     """
     node, lanes, work = growth.nodes[at], np.uint64(pairs.shape[1]), growth.work[rank]
     cells, columns = growth.cells[node["slot"]], growth.columns
-    clear_columns(columns, low, high, growth.offsets, bins.layout.length, lanes, cells)
+    n_paired = (high - low) // 2 * 2 if lanes == np.uint64(2 * WIDTH) else 0
     for begin in range(node["start"], node["end"], BLOCK):
         rows = growth.rows[begin : min(begin + BLOCK, node["end"])]
         copy_block(rows, bins, pairs, work)
-        for j in range(low, high):
-            c = columns[j]
-            add_block(bins.rows, rows, c, work, lanes, growth.offsets[c], cells)
+        if begin == node["start"]:
+            for j in range(low, high):
+                clear_column(columns[j], growth.offsets, bins.layout.length, lanes, cells)
+        for j in range(low, low + n_paired, 2):
+            add_two_columns(bins.rows, rows, columns[j : j + 2], work, growth.offsets, cells)
+        for j in range(low + n_paired, high):
+            add_column(bins.rows, rows, columns[j], work, lanes, growth.offsets, cells)
 
 
 @inner_kernel
@@ -83,7 +140,7 @@ def copy_block(rows, bins, pairs, work):
 
 
 @inner_kernel
-def add_block(bins, rows, c, work, lanes, offset, cells):
+def add_column(bins, rows, c, work, lanes, offsets, cells):
     """Add the derivatives of some rows to the entries of a column.
 
     Parameters
@@ -92,20 +149,26 @@ def add_block(bins, rows, c, work, lanes, offset, cells):
     rows : uint32
     c : the column
     work : int32 (BLOCK × lanes,), derivatives of the rows
-    offset : first entry of the column
+    offsets : int64 (n_columns,), first entry of each column
     cells : int32 (entries × lanes,), added to
     """
-    width, two = np.uint64(WIDTH), np.uint64(2 * WIDTH)
-    count, c, offset = np.uint64(len(rows)), np.uint64(c), np.uint64(offset)
-    if lanes == two:
-        for i in range(count):
-            entry = offset + np.uint64(bins[np.uint64(rows[i]), c])
-            add_sixteen(cells, entry * two, work, i * two)
-    else:
-        for i in range(count):
-            entry = offset + np.uint64(bins[np.uint64(rows[i]), c])
-            for lane in range(np.uint64(0), lanes, width):
-                add_eight(cells, entry * lanes + lane, work, i * lanes + lane)
+    width, c, offset = np.uint64(WIDTH), np.uint64(c), np.uint64(offsets[c])
+    for i in range(np.uint64(len(rows))):
+        entry = offset + np.uint64(bins[np.uint64(rows[i]), c])
+        for lane in range(np.uint64(0), lanes, width):
+            add_eight(cells, entry * lanes + lane, work, i * lanes + lane)
+
+
+@inner_kernel
+def add_two_columns(bins, rows, columns, work, offsets, cells):
+    """Do the same as `add_column` for two columns, if an entry has sixteen lanes."""
+    lanes = np.uint64(2 * WIDTH)
+    one, two = np.uint64(columns[0]), np.uint64(columns[1])
+    first, second = np.uint64(offsets[one]), np.uint64(offsets[two])
+    for i in range(np.uint64(len(rows))):
+        row = np.uint64(rows[i])
+        entries = first + np.uint64(bins[row, one]), second + np.uint64(bins[row, two])
+        add_sixteen(cells, (entries[0] * lanes, entries[1] * lanes), work, i * lanes)
 
 
 @inner_kernel
@@ -121,19 +184,15 @@ def sum_rows(pairs, growth, at):
 
 
 @inner_kernel
-def clear_columns(columns, low, high, offsets, lengths, lanes, cells):
-    """Set the entries of columns[low : high] to 0."""
-    for j in range(low, high):
-        c = columns[j]
-        cells[offsets[c] * lanes : (offsets[c] + lengths[c]) * lanes] = 0
+def clear_column(c, offsets, lengths, lanes, cells):
+    """Set the entries of column c to 0."""
+    cells[offsets[c] * lanes : (offsets[c] + lengths[c]) * lanes] = 0
 
 
 @inner_kernel
-def subtract_columns(columns, low, high, offsets, lengths, lanes, cells, other):
-    """Subtract another histogram in columns[low : high]."""
-    for j in range(low, high):
-        c = columns[j]
-        first, last = offsets[c] * lanes, (offsets[c] + lengths[c]) * lanes
-        own, subtracted = cells[first:last], other[first:last]
-        for at in range(len(own)):  # two slices: LLVM vectorizes this loop
-            own[at] -= subtracted[at]
+def subtract_column(c, offsets, lengths, lanes, cells, other):
+    """Subtract column c of another histogram."""
+    first, last = offsets[c] * lanes, (offsets[c] + lengths[c]) * lanes
+    own, subtracted = cells[first:last], other[first:last]
+    for at in range(len(own)):  # two slices: LLVM vectorizes this loop
+        own[at] -= subtracted[at]

@@ -1,7 +1,9 @@
-"""Leaves of the rows of a tree with vector leaves, and the update of the scores."""
+"""Leaves of the rows of a tree with vector leaves, their values, and the update of the scores."""
 
 import numpy as np
 
+from algorithms.newton.kernels.vector_arrays import MIN_H
+from algorithms.newton.kernels.vector_split import h_lane
 from algorithms.runtime.jit import kernel
 
 
@@ -34,6 +36,28 @@ def mark_nodes(nodes, rows, at):
         if node["left"] < 0:
             for i in range(np.uint64(node["start"]), np.uint64(node["end"])):
                 at[np.uint64(rows[i])] = np.uint32(number)
+
+
+@kernel
+def write_values(sums, units, rules, values):
+    """Write the values −T(G) / (H + λ) of all nodes; 0 if H is below the minimum.
+
+    Parameters
+    ----------
+    sums : int32 (n_nodes, lanes)
+    units : float64 (lanes,)
+    rules : VectorRules
+    values : float32 (n_nodes, n_outputs), written
+    """
+    least, bound = max(rules.min_child_weight, MIN_H), rules.max_delta_step
+    for node in range(len(sums)):
+        for k in range(rules.n_outputs):
+            at = h_lane(k, rules)
+            g, h = sums[node, k] * units[k], sums[node, at] * units[at]
+            value = -(np.sign(g) * max(abs(g) - rules.reg_alpha, 0.0)) / (h + rules.reg_lambda)
+            if bound > 0.0:
+                value = min(max(value, -bound), bound)
+            values[node, k] = np.float32(value if h >= least else 0.0)
 
 
 @kernel

@@ -9,11 +9,11 @@ from algorithms.newton.kernels.vector_arrays import MIN_H
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 from algorithms.runtime.vector_lanes import (
     WIDTH,
-    add_and_score,
     add_eight,
     copy_eight,
     is_zero,
     score_eight,
+    score_group,
     sum_squares,
 )
 
@@ -150,20 +150,22 @@ def is_approximated(rules):
 
 
 @inner_kernel
-def add_approximately(left, at, own, entry, totals, constants):
-    """Write the sums of one side of a threshold; return its approximate score.
-
-    Parameters
-    ----------
-    left, at : sums of one side after each threshold, and the position of those to write
-    own, entry : sums of bins, and the position of those to add
-    totals : (lanes,), sums of the node
-    constants : ApproximateScore
-    """
-    first_h, total = np.uint64(len(constants.weight)), np.float32(0.0)
-    for lane in range(np.uint64(0), first_h, np.uint64(WIDTH)):
-        total += add_and_score(left, at + lane, own, entry + lane, totals, lane, constants)
-    return np.float64(total)
+def list_bins(own, span, missing_left, lanes, numbers):
+    """Write the numbers of the bins that are not empty, in their order; return how many."""
+    (entry, last), count, width = span, np.uint64(0), np.uint64(WIDTH)
+    number, step = last if missing_left else 0, -1 if missing_left else 1
+    if lanes == width + width:
+        for _ in range(last):
+            at = np.uint64(entry + number) * lanes
+            numbers[count] = number
+            count += np.uint64(not (is_zero(own, at) & is_zero(own, at + width)))
+            number += step
+        return count
+    for _ in range(last):
+        numbers[count] = number
+        count += np.uint64(not is_empty(own, np.uint64(entry + number) * lanes, lanes))
+        number += step
+    return count
 
 
 @inner_kernel
@@ -180,29 +182,41 @@ def score_bins(own, span, missing_left, stats, scratch, rules):
     missing_left : 0, or 1: bins are summed from the other end, and the summed side is the right one
     stats : NodeStats
     """
-    (entry, last), lanes, left = span, np.uint64(len(stats.sums)), scratch.left
+    left, scores, numbers = scratch.left, scratch.scores, scratch.numbers
+    lanes, width, entry = np.uint64(len(stats.sums)), np.uint64(WIDTH), np.uint64(span[0])
+    count = list_bins(own, span, missing_left, lanes, numbers)
+    if is_approximated(rules):
+        bins, sides = (own, numbers), (left, stats.sums, scores)
+        for lane in range(np.uint64(0), np.uint64(rules.first_h), width):
+            score_group(bins, entry, count, sides, lane, scratch.approximate)
+        return np.int64(count)
     limits = max(rules.min_child_weight, MIN_H), rules.reg_lambda, rules.reg_alpha
-    count = np.uint64(0)
     for lane in range(lanes):
         left[0, lane] = 0
-    for step in range(last):
-        number = last - step if missing_left else step
-        at = np.uint64(entry + number) * lanes
-        if is_empty(own, at, lanes):
-            continue
-        scratch.numbers[count] = number
-        place = count * lanes
-        if is_approximated(rules):
-            constants = scratch.approximate
-            score = add_approximately(left, place, own, at, stats.sums, constants)
-        else:
-            for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
-                copy_eight(left, place + lanes + lane, left, place + lane)
-                add_eight(left, place + lanes + lane, own, at + lane)
-            score = score_threshold(left[count + np.uint64(1)], stats.sums, scratch, limits, rules)
-        scratch.scores[count] = np.inf if np.isnan(score) else score
-        count += np.uint64(1)
+    for n in range(count):
+        at, place = (entry + np.uint64(numbers[n])) * lanes, n * lanes
+        for lane in range(np.uint64(0), lanes, width):
+            copy_eight(left, place + lanes + lane, left, place + lane)
+            add_eight(left, place + lanes + lane, own, at + lane)
+        score = score_threshold(left[n + np.uint64(1)], stats.sums, scratch, limits, rules)
+        scores[n] = np.inf if np.isnan(score) else score
     return np.int64(count)
+
+
+@inner_kernel
+def find_highest(scores, first, last):
+    """Return the highest of the scores ``first`` … ``last`` − 1; −∞ if there is none.
+
+    Four partial maxima are faster than one, where each comparison waits for the last one.
+    """
+    highest = second = third = fourth = -np.inf
+    middle = first + (last - first) // 4 * 4
+    for n in range(first, middle, 4):
+        highest, second = max(highest, scores[n]), max(second, scores[n + 1])
+        third, fourth = max(third, scores[n + 2]), max(fourth, scores[n + 3])
+    for n in range(middle, last):
+        highest = max(highest, scores[n])
+    return max(highest, second, third, fourth)
 
 
 @inner_kernel
@@ -218,9 +232,10 @@ def scan_bins(own, span, missing_left, stats, scratch, rules, found):
     while first < last and not has_h(scratch.left[last], stats, scratch, rules):
         last -= 1
     scale = scratch.scale[0] if is_approximated(rules) else 1.0
-    known, highest = (scratch.best[0] + stats.score) * scale, -np.inf
-    for n in range(first, last):
-        highest = max(highest, scratch.scores[n])
+    known = (scratch.best[0] + stats.score) * scale
+    highest = find_highest(scratch.scores, first, last)
+    if highest < known * NEARLY and known < np.inf:
+        return
     before_gain, before_bin, before_side = found[0], found[1], found[2]
     while True:
         top = max(known, highest)

@@ -5,7 +5,14 @@ import pytest
 from kernels import callable_kernel
 
 from algorithms import NewtonBoostingRegressor
-from algorithms.newton.kernels.vector_histogram import build_histogram
+from algorithms.newton.kernels.vector_arrays import Rounding
+from algorithms.newton.kernels.vector_histogram import (
+    ROUNDED,
+    SUMMED,
+    build_histogram,
+    round_derivatives,
+    sum_sizes,
+)
 from algorithms.newton.params import Limits
 from algorithms.newton.vector_grower import VectorGrower
 from algorithms.runtime.threads import Workers
@@ -36,3 +43,34 @@ def test_histogram_equals_numpy(n_outputs, shares_h):
             expected[:] = 0
             np.add.at(expected, grower.bins.rows[rows, c], pairs[rows])
         np.testing.assert_array_equal(found[first:last], expected)
+
+
+@pytest.mark.parametrize("n_rows", [1, ROUNDED, 2 * ROUNDED + 5])
+def test_derivatives_are_rounded_to_neighboring_units(n_rows):
+    rng = np.random.default_rng(n_rows)
+    g, h = rng.normal(size=(2, 3, n_rows)).astype(np.float32)
+    per_unit = np.ones(16)
+    per_unit[:3], per_unit[8:11] = 2.0 ** np.array([[10, 12, 3], [8, 1, 6]])
+    rounding = Rounding(per_unit, rng.random(16), 8, np.uint32(5))
+    found = []
+    for middle in (0, n_rows // 2):  # in one part, and in two parts
+        pairs = np.full((n_rows, 16), 7, np.int32)
+        for first, last in ((0, middle), (middle, n_rows)):
+            work = np.empty(ROUNDED), np.zeros((16, ROUNDED), np.int32)
+            round_derivatives(g, h, rounding, *work, first, last, pairs)
+        found.append(pairs)
+    np.testing.assert_array_equal(*found)
+    expected = np.zeros((n_rows, 16))
+    expected[:, :3], expected[:, 8:11] = g.T * per_unit[:3], h.T * per_unit[8:11]
+    assert (np.abs(found[0] - expected) < 1.0).all()
+    assert np.abs((found[0] - expected).mean()) < 3.0 / np.sqrt(n_rows)
+
+
+def test_sizes_are_summed_by_block():
+    values = np.random.default_rng(2).normal(size=(3, 2 * SUMMED + 13)).astype(np.float32)
+    totals = np.full((3, 3), np.nan)
+    sum_sizes(values, 0, 2, totals)
+    sum_sizes(values, 2, 3, totals)
+    ends = SUMMED, 2 * SUMMED
+    expected = [np.abs(one).sum(axis=1, dtype=float) for one in np.split(values, ends, axis=1)]
+    np.testing.assert_allclose(totals, expected, rtol=1e-12)

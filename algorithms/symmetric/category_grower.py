@@ -40,7 +40,7 @@ class CategoryGrower(SymmetricGrower):
     workers : Workers
     """
 
-    search = None  # CombinationSearch, in trees whose combinations it finds
+    search = None  # CombinationSearch; None in ordered boosting and in leaf-wise trees
 
     def __init__(self, params, data, n_outputs, workers):
         self.data, self.used_groups = data, set()
@@ -112,7 +112,7 @@ class CategoryGrower(SymmetricGrower):
         self.search.scan(self.splits, self.records, groups, scoring)
 
     def _combination_candidates(self):
-        """Return scores, levels and whether there is no penalty of combinations' statistics."""
+        """Return scores, numbers of categories, and exemptions from the penalty, by statistic."""
         return self.search.candidates
 
     def _combination_split(self, f):

@@ -1,8 +1,9 @@
-"""Search for the best splits of the statistics of combinations, in trees without parity.
+"""Best splits by target statistics of feature combinations, in plain boosting without parity.
 
-Two kernel calls a level do the work for all combinations: one computes the statistics of the new
-ones, the other one scores all splits. The statistics are kept in the slots of a cache, which also
-has those of earlier trees.
+Two kernel calls for each level of a tree serve all combinations: the first computes the target
+statistics of new combinations, the second scores all splits. The statistics are kept in the slots
+of a cache, which also holds those of earlier trees. Ordered boosting and parity mode compute one
+combination after another.
 """
 
 from collections import OrderedDict
@@ -30,7 +31,11 @@ from algorithms.symmetric.tree_split import TreeSplit
 
 
 class Combination:
-    """A combination in one tree: the number of its base, and the categorical column it adds."""
+    """A feature combination in one tree.
+
+    ``base`` is the index of its base in `CodedParts.bases`, ``column`` the index of the added
+    column in `CodedParts.columns`, ``slot`` its place in the cache.
+    """
 
     __slots__ = ("base", "column", "projection", "slot")
 
@@ -62,12 +67,12 @@ class CombinationSearch:
         self.n_levels = np.empty(n_slots, np.int64)
         self.is_free = np.zeros((n_slots, len(n_borders)), bool)
         self.slots, self.unused = OrderedDict(), list(range(n_slots))[::-1]
-        self.used = {}  # which statistics of a projection are free of the penalty
+        self.used = {}  # Projection → bool (n_statistics,): exempt from `model_size_reg`
         columns = np.array([data.codes_of[j] for j in data.counted], np.int32).reshape(-1, n_rows)
         sizes = np.array([data.sizes[j] for j in data.counted], np.int64)
         bases = np.empty((depth, n_rows), np.int32), np.empty(depth, np.int64)
         self.parts = CodedParts(*bases, columns, sizes)
-        self.most_codes = max(DENSE, 2 * n_rows)
+        self.max_codes = max(DENSE, 2 * n_rows)
         self.write_scratch, self.scan_scratch = [], []
 
     def start_tree(self, permutation, columns):
@@ -75,7 +80,7 @@ class CombinationSearch:
 
         Parameters
         ----------
-        permutation : int, whose statistics choose the splits
+        permutation : int, index of the permutation whose target statistics choose the splits
         columns : list of int, the categorical columns that may be added to a base
         """
         self.permutation, self.columns = permutation, columns
@@ -92,7 +97,7 @@ class CombinationSearch:
         splits : list of TreeSplit, the splits of the tree so far
         records : int64 (n_outputs, n_rows), packed gradients and weights
         groups : RowGroups
-        scoring : (kind, quantiles of the noise, seed, λ, steps)
+        scoring : (kind, float64 quantiles of the noise, int seed, float λ, float64 (2,) steps)
         """
         self._list_combinations(splits)
         count = len(self.listed)
@@ -117,7 +122,11 @@ class CombinationSearch:
 
     @property
     def candidates(self):
-        """Scores of all statistics of a level, levels of their combinations, and `is_free`."""
+        """Candidates of a level: one for each target statistic of each combination.
+
+        Scores float64 (n,), numbers of categories int64 (n,), and exemptions from the penalty bool
+        (n,).
+        """
         levels = np.repeat(self.n_levels[self.listed_slots], len(self.n_bins))
         return self.best_score.ravel(), levels, self.is_free[self.listed_slots].ravel()
 
@@ -233,8 +242,8 @@ class CombinationSearch:
         """Return the scratch space of `write_combinations`."""
         n_rows = len(self.data.X)
         n_keys = 1 << (2 * n_rows - 1).bit_length()
-        keys = KeyScratch(np.empty(n_keys, np.int64), np.empty(n_keys, np.int32), self.most_codes)
-        counts = make_count_scratch(self.ctrs, self.most_codes)
+        keys = KeyScratch(np.empty(n_keys, np.int64), np.empty(n_keys, np.int32), self.max_codes)
+        counts = make_count_scratch(self.ctrs, self.max_codes)
         return np.empty(n_rows, np.int32), keys, counts
 
     def _make_scan_scratch(self):

@@ -76,7 +76,7 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
         self.workers.share(scan, len(scanned))
 
     def _combination_candidates(self):
-        """Return scores, levels and whether there is no penalty of combinations' statistics."""
+        """Return scores, numbers of categories, and exemptions from the penalty, by statistic."""
         scores, levels, is_free = [np.empty(0)], [], []
         for one in self.combinations.values():
             scores.append(one.best_score)

@@ -233,7 +233,7 @@ def make_ctr_arrays(ctrs, classes):
 
 
 def make_count_scratch(ctrs, n_levels):
-    """Return the `CountScratch` for projections of at most so many levels.
+    """Return the `CountScratch` for projections of at most ``n_levels`` levels.
 
     Parameters
     ----------

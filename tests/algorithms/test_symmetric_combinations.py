@@ -1,4 +1,7 @@
-"""Combinations of categorical columns: statistics and scores of a level against other code."""
+"""Tests of feature combinations.
+
+Target statistics and scores are compared with the code of ordered boosting and integer histograms.
+"""
 
 import numpy as np
 import pandas as pd
@@ -92,15 +95,15 @@ def test_levels_have_the_statistics_and_scores_of_the_other_code(n_classes, ctrs
     assert any(one.borders for one in seen)
 
 
-@pytest.mark.parametrize("most", [10, 1 << 20])
-def test_pairs_of_levels_are_numbered(most):
+@pytest.mark.parametrize("max_codes", [10, 1 << 20])
+def test_pairs_of_levels_are_numbered(max_codes):
     rng = np.random.default_rng(0)
     base, column = rng.integers(0, 900, (2, 1000)).astype(np.int32)
     out = np.empty(1000, np.int32)
-    scratch = KeyScratch(np.empty(2048, np.int64), np.empty(2048, np.int32), most)
+    scratch = KeyScratch(np.empty(2048, np.int64), np.empty(2048, np.int32), max_codes)
     size = combine_codes(base, 900, column, 900, scratch, out)
     keys = base.astype(np.int64) * 900 + column
-    if most == 10:
+    if max_codes == 10:
         codes, distinct = pd.factorize(keys)
         np.testing.assert_array_equal(out, codes)
         assert size == len(distinct)

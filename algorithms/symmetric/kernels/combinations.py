@@ -1,8 +1,8 @@
-"""Target statistics and split scores of all combinations of a level.
+"""Target statistics and split scores of all feature combinations at one level of a tree.
 
-A combination is a *base*, which is the numeric and one-hot splits of the tree or the columns of a
-statistic that the tree uses, and one more categorical column. Its level is the pair of the levels
-of both.
+A combination joins a *base* and one more categorical column. A base is either all numeric and
+one-hot splits of the tree, or the columns of a target statistic that the tree uses. The category
+of a row is the pair (category in the base, category in the column).
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ UPPER, LOW_BITS = np.uint64(32), np.uint64(LOW)
 
 
 class CodedParts(NamedTuple):
-    """Levels of the bases of a tree and of the categorical columns."""
+    """Category codes of the rows, for the bases of a tree and for the categorical columns."""
 
     bases: np.ndarray  # int32 (n_bases, n_rows)
     base_sizes: np.ndarray  # int64 (n_bases,), number of codes
@@ -28,7 +28,7 @@ class CodedParts(NamedTuple):
 
 
 class LevelCombinations(NamedTuple):
-    """The combinations of a level."""
+    """The combinations at one level of a tree."""
 
     bases: np.ndarray  # int64 (n,), numbers of bases
     columns: np.ndarray  # int64 (n,), numbers of columns
@@ -39,15 +39,15 @@ class StatisticCache(NamedTuple):
     """Statistics of combinations."""
 
     bins: np.ndarray  # uint8 (n_slots, n_statistics, n_rows)
-    n_levels: np.ndarray  # int64 (n_slots,), levels that have rows
+    n_levels: np.ndarray  # int64 (n_slots,), number of categories that have rows
 
 
 class KeyScratch(NamedTuple):
-    """Scratch space of `combine_codes`: a hash table of pairs of levels."""
+    """Scratch space of `combine_codes`: a hash table of pairs of codes."""
 
     keys: np.ndarray  # int64 (a power of 2, at least 2 n_rows,)
     numbers: np.ndarray  # int32, of the same size
-    most: int  # number of codes up to which pairs are not renumbered
+    max_codes: int  # maximum number of possible pairs that are not renumbered
 
 
 class LevelScoring(NamedTuple):
@@ -57,7 +57,7 @@ class LevelScoring(NamedTuple):
     noise: np.ndarray  # float64 (2 ** NOISE_BITS,), quantiles of the noise; (0,): no noise
     seed: int  # of the noise of the level
     n_bins: np.ndarray  # int64 (n_statistics,)
-    stride: int  # number of a statistic's first bin in the next one's, for the noise
+    stride: int  # bin b of statistic s has the index s · stride + b, which selects its noise
     l2: float  # λ, in the unit of the weights
     step: np.ndarray  # float64 (2,), quantization steps of gradients and weights
 
@@ -71,9 +71,9 @@ class ScoreScratch(NamedTuple):
 
 @kernel
 def combine_codes(base, base_size, column, column_size, scratch, out):
-    """Write the number of each row's pair of levels; return the number of codes.
+    """Write the code of each row's pair of categories; return the number of codes.
 
-    If there could be more pairs than ``scratch.most``, they are numbered by first appearance.
+    If there could be more pairs than ``scratch.max_codes``, they are numbered by first appearance.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def combine_codes(base, base_size, column, column_size, scratch, out):
     out : int32 (n_rows,), written
     """
     width = np.int64(column_size)
-    if base_size * width <= scratch.most:
+    if base_size * width <= scratch.max_codes:
         for i in range(np.uint64(len(out))):
             out[i] = base[i] * width + column[i]
         return base_size * width
@@ -165,7 +165,7 @@ def scan_combinations(
 
 @inner_kernel
 def seed_of(seed, number):
-    """Return 32 bits that depend on a seed and a number, as `gbdt.sampling.seed_of` does."""
+    """Return the same uint32 as `gbdt.sampling.seed_of(seed, number)`."""
     mixed = (np.uint64(seed) ^ np.uint64(number + 1)) * MULTIPLIER
     return np.uint32((mixed ^ (mixed >> np.uint64(29))) & LOW_BITS)
 
@@ -195,7 +195,7 @@ def sum_rows(bins, records, rows, start, end, step, histogram):
 
 @inner_kernel
 def add_sums(histogram, n_bins, l2, sums):
-    """Add both sides of all splits of a leaf to the sums of the scores."""
+    """Add a leaf's score terms, of both sides of all splits, to ``sums``."""
     for s in range(len(n_bins)):
         count = n_bins[s] - 1
         for k in range(len(histogram)):

@@ -1,9 +1,13 @@
-"""Ordered target statistics: each row reads the counts of the rows before it, then adds its own.
+"""Target statistics (CTRs) of a projection.
 
-The statistic of a row is (good + prior) / (total + 1), in float32 as in CatBoost. ``total`` counts
-the earlier rows of the same level, ``good`` those of some target classes. Its bin is the integer
-part of (statistic + shift) / norm · n_borders. All statistics of a projection are computed in one
-call; the bins of one statistic are computed together, so that the divisions are vectorized.
+A statistic is (numerator + prior) / denominator, float32 as in CatBoost. BORDERS, BUCKETS and MEAN
+are ordered: only earlier rows of the same category count. The numerator is the number of their
+target classes above a border, the number in one class, or the sum of class / (n_classes − 1); the
+denominator is 1 + their number. COUNTER is not ordered: the numerator is the number of all rows of
+the category, the denominator 1 + the size of the largest category.
+
+The bin is the integer part of (statistic + shift) / norm · n_borders. Divisions are done for all
+rows of a statistic together, so that they are vectorized.
 """
 
 from typing import NamedTuple
@@ -38,8 +42,8 @@ class CountScratch(NamedTuple):
 
     counts: np.ndarray  # int32 (n_levels · (1 + most classes) or more,)
     sums: np.ndarray  # float32 (n_levels or more,); (0,) without MEAN
-    good: np.ndarray  # float32 (most targets, n_rows)
-    below: np.ndarray  # float32 (n_rows,)
+    numerators: np.ndarray  # float32 (most targets, n_rows)
+    denominators: np.ndarray  # float32 (n_rows,)
 
 
 @kernel
@@ -70,7 +74,7 @@ def write_statistics(codes, n_levels, order, ctrs, scratch, out):
             count_earlier(codes, order, ctrs.classes[o], kind, n_targets, width, scratch)
         for s in range(first, ctrs.ends[o]):
             write_bins(
-                scratch.good[(s - first) // n_priors], scratch.below, ctrs.priors[s],
+                scratch.numerators[(s - first) // n_priors], scratch.denominators, ctrs.priors[s],
                 ctrs.shifts[s], ctrs.norms[s], np.float32(ctrs.n_borders[o]), out[s],
             )  # fmt: skip
         first = ctrs.ends[o]
@@ -82,64 +86,65 @@ def write_statistics(codes, n_levels, order, ctrs, scratch, out):
 
 @inner_kernel
 def count_earlier(codes, order, classes, kind, n_targets, width, scratch):
-    """Write the classes of the earlier rows of the same level as numerators and denominators.
+    """Write class counts, and 1 + the number, of the earlier rows of each row's category.
 
     Parameters
     ----------
-    kind : BORDERS (good: classes above a border) or BUCKETS (good: one class)
-    width : 1 + number of classes; a level's total comes before its classes in the counts
+    kind : BORDERS (numerators: classes above a border) or BUCKETS (numerators: one class)
+    width : 1 + number of classes; the total of a category comes before its classes in the counts
     codes, order, classes, n_targets, scratch : as in `write_statistics`
     """
-    counts, good, below = scratch.counts, scratch.good, scratch.below
+    numerators, denominators, counts = scratch.numerators, scratch.denominators, scratch.counts
     is_shuffled = len(order) > 0
     for i in range(np.uint64(len(codes))):
         row = np.uint64(order[i]) if is_shuffled else i
         at = np.uint64(codes[row] * width)
         total = counts[at]
-        below[row] = np.float32(total + 1)
+        denominators[row] = np.float32(total + 1)
         left = total
         for target in range(np.uint64(n_targets)):
             own = counts[at + np.uint64(1) + target]
             left -= own
-            good[target, row] = np.float32(left if kind == BORDERS else own)
+            numerators[target, row] = np.float32(left if kind == BORDERS else own)
         counts[at] = total + 1
         counts[at + np.uint64(1) + np.uint64(classes[row])] += 1
 
 
 @inner_kernel
 def sum_earlier(codes, n_levels, order, classes, n_borders, scratch):
-    """Write Σ class / ``n_borders``, in float32, over the earlier rows of the same level."""
-    counts, sums, good, below = scratch.counts, scratch.sums, scratch.good, scratch.below
+    """Write Σ class / ``n_borders``, in float32, over the earlier rows of each row's category."""
+    counts, sums = scratch.counts, scratch.sums
+    numerators, denominators = scratch.numerators, scratch.denominators
     scale = np.float32(n_borders)
     for level in range(n_levels):
         sums[level] = np.float32(0.0)
     for i in range(len(codes)):
         row = np.int64(order[i]) if len(order) else i
         level = codes[row]
-        good[0, row], below[row] = sums[level], np.float32(counts[level] + 1)
+        numerators[0, row], denominators[row] = sums[level], np.float32(counts[level] + 1)
         sums[level] += np.float32(classes[row]) / scale
         counts[level] += 1
 
 
 @inner_kernel
 def count_rows(codes, n_levels, scratch):
-    """Write the number of all rows of the same level, and 1 + the largest number of a level."""
-    counts, good, below = scratch.counts, scratch.good, scratch.below
+    """Write numerators and denominators of COUNTER: category size, and 1 + the largest size."""
+    counts, numerators, denominators = scratch.counts, scratch.numerators, scratch.denominators
     for i in range(np.uint64(len(codes))):
         counts[np.uint64(codes[i])] += 1
     most = 0
     for level in range(n_levels):
         most = max(most, counts[level])
     for i in range(np.uint64(len(codes))):
-        good[0, i] = np.float32(counts[np.uint64(codes[i])])
-        below[i] = np.float32(most + 1)
+        numerators[0, i] = np.float32(counts[np.uint64(codes[i])])
+        denominators[i] = np.float32(most + 1)
 
 
 @inner_kernel
-def write_bins(good, below, prior, shift, norm, n_borders, out):
+def write_bins(numerators, denominators, prior, shift, norm, n_borders, out):
     """Write the bins of a statistic; all arguments but ``out`` are float32."""
     for i in range(np.uint64(len(out))):
-        value = (good[i] + prior) / below[i]
+        value = (numerators[i] + prior) / denominators[i]
         out[i] = np.uint8((value + shift) / norm * n_borders)
 
 

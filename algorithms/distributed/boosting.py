@@ -255,7 +255,7 @@ def gather_rows(ranks, rows, bins, score, y, weight, high_cardinality):
     bins = bins._replace(rows=whole, columns=np.ascontiguousarray(whole.T))
     weight = None if weight is None else collect(weight)
     high_cardinality = [
-        replace(one, places=collect(one.places[:, None])[:, 0]) for one in high_cardinality
+        replace(one, codes=collect(one.codes[:, None])[:, 0]) for one in high_cardinality
     ]
     return bins, np.ascontiguousarray(collect(score.T).T), collect(y), weight, high_cardinality
 

@@ -198,7 +198,7 @@ def edges_with_forced(values, counts, forced, room, min_in_bin):
 
     Parameters
     ----------
-    values, counts, room, min_in_bin : as of `edges_of_runs`
+    values, counts, room, min_in_bin : as in `edges_of_runs`
     forced : ascending float64
     """
     forced = forced[: room - 1]

@@ -232,8 +232,8 @@ class Booster:
         for column, own in zip(columns, sums_of_columns, strict=True):
             sums = self.add_up(own)
             frequent = find_frequent(sums, self.n_rows, cat_smooth)
-            numbers.append(assign_bins(sums[:-1], frequent, smooth, column.room))
-            grower.codes[column.feature] = column.codes, numbers[-1]
+            numbers.append(assign_bins(sums[:-1], frequent, smooth, column.n_bins))
+            grower.codes[column.feature] = column.categories, numbers[-1]
         write_bins(columns, numbers, grower.bins, workspace.workers)
 
     def check_sizes(self, k, step):

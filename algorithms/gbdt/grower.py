@@ -8,10 +8,10 @@ from algorithms.gbdt.kernels.leaf_lookup import AT_ONCE, MAX_LEAVES, list_runs, 
 from algorithms.gbdt.kernels.partition import begin_with
 from algorithms.gbdt.kernels.score_update import (
     add_leaves,
+    find_leaves_by_traversal,
     list_unmarked,
     mark_leaves,
     partition_others,
-    walk_sparse_column,
 )
 from algorithms.gbdt.linear_leaves import GrownLeaves
 from algorithms.gbdt.model import copy_tree
@@ -198,7 +198,7 @@ class Grower:
                 nodes, of_leaves, growth.goes_left, bins.columns, bins.layout.column, leaf_of
             )
         leaf = numbers_of_leaves(len(nodes), of_leaves)
-        return lambda others: walk_sparse_column(bins, growth, leaf, others, leaf_of)
+        return lambda others: find_leaves_by_traversal(bins, growth, leaf, others, leaf_of)
 
     def grown_leaves(self):
         """Return the `GrownLeaves` of the last tree."""
@@ -302,7 +302,7 @@ def make_partition_task(nodes, leaf_nodes, goes_left, columns, place, leaf_of):
     Parameters
     ----------
     leaf_nodes : int64 (n_leaves,), node of each leaf
-    nodes, goes_left, columns, place, leaf_of : as of `partition_others`
+    nodes, goes_left, columns, place, leaf_of : as in `partition_others`
     """
     leaf = numbers_of_leaves(len(nodes), leaf_nodes)
 

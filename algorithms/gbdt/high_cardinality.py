@@ -28,15 +28,15 @@ from algorithms.gbdt.kernels.category_codes import add_codes, rebin, write_categ
 class HighCardinalityColumn:
     """A column of more categories than bins.
 
-    ``codes``, int64 and ascending, are the categories of the training rows. ``places``, uint16 or
-    uint32 (n_rows,), is the index of each row's category in ``codes``, and len(codes) if missing.
-    ``room`` is the number of bins for categories.
+    ``categories``, int64 and ascending, are the values in the training rows. ``codes``, uint16 or
+    uint32 (n_rows,), is the index of each row's category; len(categories) if missing. ``n_bins``
+    is the number of bins for categories.
     """
 
     feature: int
+    categories: np.ndarray
     codes: np.ndarray
-    places: np.ndarray
-    room: int
+    n_bins: int
 
 
 def find_high_cardinality(X, binner, number):
@@ -52,24 +52,25 @@ def find_high_cardinality(X, binner, number):
     """
     columns = []
     for f, all_codes in () if sparse.issparse(X) else binner.high_cardinality.items():
-        codes = np.sort(all_codes)
-        places = places_of(X[:, f], codes)
-        places = places[number] if len(number) else places
-        columns.append(HighCardinalityColumn(f, codes, places, len(binner.codes[f])))
+        categories = np.sort(all_codes)
+        codes = encode_categories(X[:, f], categories)
+        codes = codes[number] if len(number) else codes
+        columns.append(HighCardinalityColumn(f, categories, codes, len(binner.codes[f])))
     return columns
 
 
-def places_of(values, codes):
-    """Return the index of each row's category in ``codes``, unsigned (n_rows,).
+def encode_categories(values, categories):
+    """Return the index of each row's category in ``categories``, unsigned (n_rows,).
 
-    Missing values get the index len(codes).
+    Missing values get the index len(categories).
 
     Parameters
     ----------
     values : (n_rows,) float, NaN where missing
-    codes : (n_codes,), ascending
+    categories : (n_codes,), ascending
     """
-    return bins_of_codes(values, codes.astype(np.int64), np.min_scalar_type(max(len(codes), 256)))
+    dtype = np.min_scalar_type(max(len(categories), 256))
+    return bins_of_codes(values, categories.astype(np.int64), dtype)
 
 
 def sum_by_category(columns, records, workers):
@@ -80,29 +81,29 @@ def sum_by_category(columns, records, workers):
     parts = []
 
     def add(first, last):
-        sums = [np.zeros((len(column.codes) + 1, 2), np.int64) for column in columns]
+        sums = [np.zeros((len(column.categories) + 1, 2), np.int64) for column in columns]
         for column, own in zip(columns, sums, strict=True):
-            add_codes(column.places, records, own, first, last)
+            add_codes(column.codes, records, own, first, last)
         parts.append(sums)
 
     workers.share(add, len(records))
     return [sum(own) for own in zip(*parts, strict=True)]
 
 
-def assign_bins(sums, is_frequent, smooth, room):
+def assign_bins(sums, is_frequent, smooth, n_bins):
     """Return the bin of each category of a column, uint8 (n_codes,).
 
     Parameters
     ----------
     sums : int64 (n_codes, 2), Σg and Σh of each category, in steps
-    is_frequent : bool (n_codes,), whether a category gets a bin; the others get number ``room``
+    is_frequent : bool (n_codes,), whether a category gets a bin; the others get number ``n_bins``
     smooth : s, in steps of h
-    room : number of bins
+    n_bins : number of bins
     """
     n_codes = len(sums)
     bins = np.empty(n_codes, np.uint8)
     scratch = np.empty(n_codes), np.empty((2, n_codes), np.int64)
-    write_category_bins(sums, is_frequent, float(smooth), room, *scratch, bins)
+    write_category_bins(sums, is_frequent, float(smooth), n_bins, *scratch, bins)
     return bins
 
 
@@ -116,16 +117,16 @@ def columns_of_batch(columns, n_rounds, n_scores, size, cat_smooth, weight_unit)
     size : number of threads
     cat_smooth, weight_unit : float, see `CategoryBins` and `Booster`
     """
-    first = np.cumsum([0, *(len(column.codes) + 1 for column in columns)])
+    first = np.cumsum([0, *(len(column.categories) + 1 for column in columns)])
     n_codes = int(first[-1])
-    places = [column.places.astype(np.uint32) for column in columns]
+    codes = [column.codes.astype(np.uint32) for column in columns]
     return CategoryBins(
         features=np.array([column.feature for column in columns], np.int64),
-        rooms=np.array([column.room for column in columns], np.int64),
+        n_bins=np.array([column.n_bins for column in columns], np.int64),
         first=first,
-        places=np.stack(places) if places else np.empty((0, 0), np.uint32),
+        codes=np.stack(codes) if codes else np.empty((0, 0), np.uint32),
         cat_smooth=float(cat_smooth),
-        smooth=float(cat_smooth / weight_unit),
+        cat_smooth_h=float(cat_smooth / weight_unit),
         sums=np.empty((size, n_codes, 2), np.int64),
         slopes=np.empty(n_codes),
         orders=np.empty((2, n_codes), np.int64),
@@ -156,20 +157,20 @@ def write_bins(columns, numbers, bins, workers):
     Parameters
     ----------
     columns : list of HighCardinalityColumn, not empty
-    numbers : list of uint8 (n_codes,), bin of each category; ``room`` is the missing bin
+    numbers : list of uint8 (n_codes,), bin of each category; ``n_bins`` is that of missing values
     bins : booster_arrays.Bins, whose columns are written
     workers : Workers
     """
     given = []
     for column, own in zip(columns, numbers, strict=True):
-        counts = np.bincount(own, minlength=column.room)
-        bins.sizes[column.feature, : column.room] = counts[: column.room]
+        counts = np.bincount(own, minlength=column.n_bins)
+        bins.sizes[column.feature, : column.n_bins] = counts[: column.n_bins]
         at = bins.layout.column[column.feature]
-        bins_of = np.append(own, np.uint8(column.room))
-        given.append((column.places, bins_of, bins.columns[at], bins.rows, at))
+        bins_of = np.append(own, np.uint8(column.n_bins))
+        given.append((column.codes, bins_of, bins.columns[at], bins.rows, at))
 
     def write(first, last):
         for one in given:
             rebin(*one, first, last)
 
-    workers.share(write, len(columns[0].places))
+    workers.share(write, len(columns[0].codes))

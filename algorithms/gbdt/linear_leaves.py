@@ -98,7 +98,7 @@ class LinearLeafFitter:
         leaves : GrownLeaves
         start : int64 (n_leaves + 1,), start of each leaf's terms
         feature : int32 (n_terms,), ascending within a leaf
-        g, h, share : as of `fit`
+        g, h, share : as in `fit`
 
         Returns
         -------
@@ -160,7 +160,7 @@ class LinearLeafFitter:
         leaf_of : (n_rows,) uint16 or uint32, leaf of each row
         tree : object with ``nodes`` and the `LeafModels` ``linear``
         leaves : GrownLeaves
-        grower : object with ``share_leaves`` and ``share_rows``, as of `Grower`
+        grower : object with ``share_leaves`` and ``share_rows``, as in `Grower`
         """
         linear, nodes = tree.linear, leaves.nodes
         fallback = np.ascontiguousarray(tree.nodes["value"][nodes])

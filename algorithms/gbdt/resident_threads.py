@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from algorithms.gbdt.high_cardinality import columns_of_batch
-from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, Rounds
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, RoundArrays
 from algorithms.gbdt.kernels.gradients import ROWS
 from algorithms.gbdt.kernels.grow_tree import grow_when_called
 from algorithms.gbdt.phase_timer import GROWTH, timed_phase
@@ -30,11 +30,11 @@ NO_TASKS = np.zeros(TASK_COUNTERS, np.int64)
 
 
 def empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, n_held_out):
-    """Return the arrays of `Rounds` that all threads write, by name."""
+    """Return the arrays of `RoundArrays` that all threads write, by name."""
     return {
         "steps": np.ones((n_scores, 2)),
         "taken": np.zeros(n_rounds, np.int64),
-        "changes": np.zeros(n_rounds, np.int64),
+        "continues": np.zeros(n_rounds, np.int64),
         "nodes": np.empty((n_rounds, n_scores, n_nodes), NODE),
         "goes_left": np.empty((n_rounds, n_scores, n_set_nodes, MAX_BINS), np.uint8),
         "n_leaves": np.zeros((n_rounds, n_scores), np.int64),
@@ -43,29 +43,29 @@ def empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, n_held_out):
 
 
 def work_arrays(n_scores):
-    """Return the array of `Rounds` that one thread writes, by name."""
+    """Return the array of `RoundArrays` that one thread writes, by name."""
     return {"work": np.empty((n_scores + 2, ROWS))}
 
 
 def packing_arrays(size):
-    """Return the arrays of `Rounds` that a team of threads packs gradients with, by name."""
+    """Return the arrays of `RoundArrays` that a team of threads packs gradients with, by name."""
     tables = np.empty((size, 2, SINGLE_EXPONENTS + 1), np.int64)
     return {"tables": tables, "bounds": np.ones(2, np.int64)}
 
 
 def rows_of_trees(rows, held_out):
-    """Return the arrays of rows of `Rounds`, by name."""
+    """Return the arrays of rows of `RoundArrays`, by name."""
     return {"no_rows": np.empty(0, np.uint32), "rows": rows, "held_out": held_out}
 
 
 def no_rounds():
-    """Return the `Rounds` of a call that grows one tree."""
+    """Return the `RoundArrays` of a call that grows one tree."""
     numbers, singles = np.empty((0, 0)), np.empty((0, 0), np.float32)
     seeds, rows = np.empty((0, 0), np.uint32), np.empty(0, np.uint32)
     given = seeds, seeds, numbers, numbers, np.empty(0), singles, singles
     named = work_arrays(0) | packing_arrays(1) | empty_rounds(0, 0, 0, 0, 0)
     named |= rows_of_trees(rows, rows) | {"categories": columns_of_batch([], 0, 0, 0, 1.0, 1.0)}
-    return Rounds(make_team(1), 0, 0, 0.0, 0.0, 0.0, 1, *given, **named)
+    return RoundArrays(make_team(1), 0, 0, 0.0, 0.0, 0.0, 1, *given, **named)
 
 
 NO_ROUNDS = no_rounds()
@@ -83,14 +83,17 @@ def grow(scale, *given, rounds=NO_ROUNDS):
 
 
 class ThreadTrial:
-    """Chooses by the time of the last trees whether one thread or several grow the next ones."""
+    """Decides from measured times whether one or several threads grow the next trees or rounds."""
 
     def __init__(self):
-        self.alone = FIRST  # trees that one thread grows next; 0: several threads grow the next one
+        self.alone = FIRST  # trees or rounds that one thread adds next; 0: several threads do
         self._next_alone, self._seconds = 1, np.inf
 
     def note(self, seconds, n_trees=1):
-        """Note how long the next trees took; at most `alone`, unless that is 0."""
+        """Record the time of the last ``n_trees`` trees or rounds.
+
+        If one thread grew them, they are at most `alone`.
+        """
         if self.alone:
             self.alone -= n_trees
             self._seconds = seconds / n_trees

@@ -13,7 +13,7 @@ from algorithms.gbdt.gradient_quantization import checked, stride_of_sizes
 from algorithms.gbdt.grower import EVERY
 from algorithms.gbdt.high_cardinality import columns_of_batch
 from algorithms.gbdt.kernels import booster_arrays
-from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, Rounds
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, RoundArrays
 from algorithms.gbdt.kernels.gradients import SOFTMAX
 from algorithms.gbdt.model import GrownTree
 from algorithms.gbdt.objectives import Objective
@@ -55,15 +55,15 @@ def can_batch(booster):
 
 
 def add_sets(trees, nodes, goes_left, codes, side):
-    """Add the codes that categorical splits send to one side to trees, column by column.
+    """Write the category sets of trees: the categories that each split sends to ``side``.
 
     Parameters
     ----------
-    trees : list of GrownTree or NewtonTree, without sets
-    nodes : NODE (n_trees, n_nodes), the nodes of each tree and then unused ones
+    trees : list of GrownTree or NewtonTree, whose ``sets`` are written
+    nodes : NODE (n_trees, n_nodes); unused nodes come after those of the tree
     goes_left : uint8 (at least n_trees, n_nodes, MAX_BINS)
-    codes : list, for each categorical feature its codes, ascending, and their bins: (n_codes,), or
-        (n_trees, n_codes) if they differ
+    codes : list by feature; for a categorical one (categories, bins): integer (n_codes,),
+        ascending, and integer bins (n_codes,), or (n_trees, n_codes) if each tree has its own
     side : LEFT or RIGHT
     """
     sizes = np.array([len(tree.nodes) for tree in trees])
@@ -147,7 +147,7 @@ class RoundBatches:
             self.trial.note(perf_counter() - began, count)
         self.booster.rounds += self._trees(rounds, n_done)
         self.held_out_scores = rounds.held_out_scores[:n_done]
-        return bool(rounds.changes[n_done - 1] or self.grower.rules.extra_trees)
+        return bool(rounds.continues[n_done - 1] or self.grower.rules.extra_trees)
 
     def _check_steps(self, steps, _n_done):
         """Raise ValueError if a step is NaN: then gradients are not finite.
@@ -195,19 +195,19 @@ class RoundBatches:
         return max(1, min(MAX_ROUNDS, MAX_BYTES // (n_nodes * per_node + of_held_out)))
 
     def _rounds(self, n_rounds):
-        """Return the `Rounds` of the next batch, with the work arrays of the first thread."""
+        """Return the `RoundArrays` of the next batch, with the work arrays of the first thread."""
         booster, grower = self.booster, self.grower
         first, n_scores = booster.first + len(booster.rounds), len(booster.score)
         numbers, scores = np.arange(first, first + n_rounds)[:, None], np.arange(n_scores)
         n_nodes = len(grower.growth.nodes)
         n_set_nodes = n_nodes if len(grower.bins.sizes) else 0
         objective = booster.target.objective
-        return Rounds(
+        return RoundArrays(
             team=make_team(self.size),
             rank=0,
             kind=SOFTMAX if objective.kind is None else int(objective.kind),
             constant=float(objective.constant),
-            rate=float(booster.rate),
+            learning_rate=float(booster.rate),
             weight_unit=float(booster.weight_unit),
             stride=stride_of_sizes(booster.n_rows),
             seeds=booster.seeds(numbers, scores, self.rounding).astype(np.uint32),
@@ -244,13 +244,14 @@ class RoundBatches:
         return [trees[i : i + n_scores] for i in range(0, len(trees), n_scores)]
 
     def _make_trees(self, nodes, n_leaves):
-        """Return the trees of rows of nodes, a list, without category sets."""
+        """Return a list of trees, one for each row of ``nodes``, without category sets."""
         return [GrownTree(own[: 2 * n - 1], {}) for own, n in zip(nodes, n_leaves, strict=True)]
 
     def _codes(self, categories, n_done):
-        """Return the codes and their bins of each categorical feature, as of `add_sets`."""
+        """Return the codes and their bins of each categorical feature, as in `add_sets`."""
         codes = list(self.grower.codes)
         bins = np.concatenate([*categories.bins[:n_done]])  # (n_trees, n_codes)
         for column, first in zip(self.booster.high_cardinality, categories.first, strict=False):
-            codes[column.feature] = column.codes, bins[:, first : first + len(column.codes)]
+            last = first + len(column.categories)
+            codes[column.feature] = column.categories, bins[:, first:last]
         return codes

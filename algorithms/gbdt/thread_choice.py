@@ -9,7 +9,7 @@ from algorithms.gbdt.bundles import stride_of
 from algorithms.runtime.threads import count_processors
 
 SMALL = 300_000  # values × columns below which one thread grows a tree faster than several
-MAX_WORK = 400_000  # work of a tree, about nanoseconds, up to which one thread adds rounds faster
+MAX_WORK = 400_000  # estimated ns of a tree, up to which one thread adds rounds
 FEW_VALUES = 1 << 13  # values below which one thread grows the trees of a round faster
 ROWS_TO_MARK = 1 << 16  # rows from which on several threads share a pass over rows
 ENTRY_BYTES = 8  # of a histogram entry

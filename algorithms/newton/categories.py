@@ -14,7 +14,7 @@ import numpy as np
 
 from algorithms.gbdt.high_cardinality import (
     HighCardinalityColumn,
-    places_of,
+    encode_categories,
     sum_by_category,
     write_bins,
 )
@@ -49,7 +49,7 @@ class Categories:
             for own in self.codes
         ]
         self.high_cardinality = {  # columns of more categories than bins
-            f: HighCardinalityColumn(f, own.astype(np.int64), places_of(X[:, f], own), ROOM)
+            f: HighCardinalityColumn(f, own.astype(np.int64), encode_categories(X[:, f], own), ROOM)
             for f, own in enumerate(self.codes)
             if own is not None and len(own) > ROOM
         }

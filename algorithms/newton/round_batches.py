@@ -41,10 +41,12 @@ def add_in_batches(boosting, count):
 
 
 def can_batch(boosting):
-    """Return whether the growing kernel can add the rounds.
+    """Return whether the growing kernel can add the rounds of `Rounds`.
 
-    It does if it has their loss, trees are not pruned, and are grown on all rows and columns of a
-    table that is not large, with bins computed once.
+    The loss must be one of `KINDS`, and trees are grown by `HistGrower` on all rows and columns,
+    one for each score and round, on fewer than `ROWS_TO_MARK` rows and without columns of more
+    categories than bins. `gamma` must be applied during growth, and `max_leaves` only with
+    `lossguide`.
     """
     p, grower, objective = boosting.params, boosting.grower, boosting.objective
     is_plain = type(boosting) is Rounds and isinstance(objective, Objective)
@@ -84,7 +86,7 @@ def make_booster(boosting):
 
 
 class NewtonRoundBatches(RoundBatches):
-    """Adds batches of rounds to `Rounds` for which `can_batch` holds.
+    """Adds batches of rounds to a `newton.rounds.Rounds` for which `can_batch` holds.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ class NewtonRoundBatches(RoundBatches):
         self.boosting = boosting
 
     def _rounds(self, n_rounds):
-        """Return the `Rounds` of the kernel for the next batch."""
+        """Return the `RoundArrays` of the next batch."""
         rounds, factor = super()._rounds(n_rounds), self.boosting.objective.h_factor
         is_rounded = int(self.boosting.params._float32_scores)  # noqa: SLF001 - same package
         return rounds._replace(is_newton=1, h_factor=factor, float32_scores=is_rounded)
@@ -111,7 +113,7 @@ class NewtonRoundBatches(RoundBatches):
                 raise ValueError(f"{what} of the loss are not finite: {cause}")
 
     def _make_trees(self, nodes, n_leaves):
-        """Return the trees of rows of nodes, a list of NewtonTree, without category sets."""
+        """Return a list of trees, one for each row of ``nodes``, without category sets."""
         sizes = 2 * np.array(n_leaves) - 1
         is_used = np.arange(nodes.shape[1]) < sizes[:, None]
         found = as_nodes(nodes[is_used], self.grower.binner)
@@ -120,10 +122,13 @@ class NewtonRoundBatches(RoundBatches):
         return [NewtonTree(found[a:b], {}) for a, b in zip([0, *ends], ends, strict=False)]
 
     def _columns_of_batch(self, _n_rounds):
-        """Return the `CategoryBins` of no column."""
+        """Return `CategoryBins` without columns.
+
+        Columns of more categories than bins are not batched.
+        """
         return NO_ROUNDS.categories
 
     def _codes(self, _categories, _n_done):
-        """Return the codes and their bins of each categorical feature, as of `add_sets`."""
+        """Return the codes and their bins of each categorical feature, as in `add_sets`."""
         categories = self.boosting.grower.categories
         return list(zip(categories.codes, categories.bins, strict=True))

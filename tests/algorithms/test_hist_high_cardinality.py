@@ -112,12 +112,12 @@ def test_bins_equal_those_of_a_stable_sort(seed, n_codes, room, smooth):
 def test_sums_equal_those_of_the_rows_of_each_category(threads):
     rng = np.random.default_rng(1)
     g, h = rng.integers(-(1 << 30), 1 << 30, 5000), rng.integers(0, 1 << 30, 5000)
-    places = rng.integers(0, 301, 5000).astype(np.uint16)
-    column = HighCardinalityColumn(0, np.arange(300), places, 10)
+    codes = rng.integers(0, 301, 5000).astype(np.uint16)
+    column = HighCardinalityColumn(0, np.arange(300), codes, 10)
     with Workers(threads) as workers:
         (sums,) = sum_by_category([column], (g << HALF) + h, workers)
     for code in range(301):
-        assert sums[code].tolist() == [g[places == code].sum(), h[places == code].sum()]
+        assert sums[code].tolist() == [g[codes == code].sum(), h[codes == code].sum()]
 
 
 CASES = {

@@ -181,7 +181,7 @@ class Growth(NamedTuple):
     # `narrow_leaf`), or g of wide ones
     heavy: np.ndarray  # int64 (num_leaves, n_cells), by plane: h of a wide leaf
     state: np.ndarray  # int64: see below
-    forced: np.ndarray = NO_FORCED  # int64 (n_forced, 4): as of `forced_splits.find_forced_bins`
+    forced: np.ndarray = NO_FORCED  # int64 (n_forced, 4), from `forced_splits.find_forced_bins`
     queue: np.ndarray = NO_FORCED  # int64 (n_forced, 4): forced split and leaf, in their order
 
 
@@ -193,11 +193,11 @@ class CategoryBins(NamedTuple):
     """
 
     features: np.ndarray  # int64 (n,)
-    rooms: np.ndarray  # int64 (n,), bins for the categories of each column
+    n_bins: np.ndarray  # int64 (n,), bins of each column, without the one for missing values
     first: np.ndarray  # int64 (n + 1,), number of the first code of each column
-    places: np.ndarray  # uint32 (n, n_rows), code of each row, from 0 in each column
-    cat_smooth: float  # rows that a category needs to get a bin
-    smooth: float  # added to Σh in the slopes, in units of h
+    codes: np.ndarray  # uint32 (n, n_rows), category of each row, from 0 in each column
+    cat_smooth: float  # minimum number of rows of a category that gets a bin
+    cat_smooth_h: float  # the same in units of h, added to H in G / (H + s)
     sums: np.ndarray  # int64 (size, n_codes, 2), scratch space of each thread: Σg and Σh by code
     slopes: np.ndarray  # float64 (n_codes,), scratch space
     orders: np.ndarray  # int64 (2, n_codes), scratch space
@@ -205,8 +205,8 @@ class CategoryBins(NamedTuple):
     bins: np.ndarray  # uint8 (n_rounds, n_scores, n_codes), written: bin of each code in each tree
 
 
-class Rounds(NamedTuple):
-    """Boosting rounds that one call of the growing kernel adds; see `boosting_rounds`.
+class RoundArrays(NamedTuple):
+    """Arrays and constants of the boosting rounds that one kernel call adds; see `boosting_rounds`.
 
     The threads of a team divide the trees of a round, or grow each tree together. Each thread has
     its own `rank` and `work`, and if it grows trees alone, its own `tables` and `bounds`; the other
@@ -215,9 +215,9 @@ class Rounds(NamedTuple):
 
     team: ThreadTeam
     rank: int  # rank of the calling thread
-    kind: int  # loss, as of `gradients.differentiate`, or SOFTMAX
-    constant: float
-    rate: float  # learning rate
+    kind: int  # loss, as in `gradients.differentiate`, or SOFTMAX
+    constant: float  # parameter of the loss, such as the quantile level
+    learning_rate: float
     weight_unit: float  # factor of gains
     stride: int  # every stride-th row enters the mean |g|
     seeds: np.ndarray  # uint32 (n_rounds, n_scores), of the rounding of gradients
@@ -229,23 +229,23 @@ class Rounds(NamedTuple):
     h: np.ndarray  # float32 (n_scores, n_rows), written; or (n_scores, 0) if all are 1
     work: np.ndarray  # float64 (n_scores + 2, gradients.ROWS), scratch space of softmax
     categories: CategoryBins
-    tables: np.ndarray  # int64, as of `gradient_packing.write_records`
+    tables: np.ndarray  # int64, as in `gradient_packing.write_records`
     steps: np.ndarray  # float64 (n_scores, 2), ones at first; NaN if gradients are not finite
-    bounds: np.ndarray  # int64 (2,)
+    bounds: np.ndarray  # int64 (2,), bounds on |g| and h in quantization steps
     no_rows: np.ndarray  # uint32 (0,)
     rows: np.ndarray  # uint32, ascending: rows that the trees are grown on; (0,): all rows
     held_out: np.ndarray  # uint32: the other rows, whose scores are updated as well
     held_out_scores: np.ndarray  # float64 (n_rounds, n_scores, n_held_out), written: after each
     # round
     taken: np.ndarray  # int64 (n_rounds,), zeros at first: number of started trees
-    changes: np.ndarray  # int64 (n_rounds,), zeros at first: 1 if a tree changes its score
+    continues: np.ndarray  # int64 (n_rounds,), zeros at first: 1 if training goes on after it
     nodes: np.ndarray  # NODE (n_rounds, n_scores, 2 num_leaves − 1), written
     goes_left: np.ndarray  # uint8 (n_rounds, n_scores, 2 num_leaves − 1, MAX_BINS), written for
     # categories
     n_leaves: np.ndarray  # int64 (n_rounds, n_scores), zeros at first: leaves of finished trees
-    is_newton: int = 0  # 1: the rules of `newton.rounds`: h of 1 is exact, leaf values are float32,
-    # and a round that changes no score does not end training
-    h_factor: float = 1.0  # of softmax
+    is_newton: int = 0  # 1: as `newton.rounds`: if all h are 1, Σh is the number of rows; leaf
+    # values are float32; training goes on after a round that changes no score
+    h_factor: float = 1.0  # factor of the softmax hessians
     float32_scores: int = 0  # 1: scores are rounded to float32 after each tree
 
 

@@ -12,7 +12,7 @@ each tree together, and divide the rows of all other steps. Barriers separate th
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import LEAVES, MAX_BINS, MAX_G, MAX_H, ROWS
-from algorithms.gbdt.kernels.category_codes import choose_bins
+from algorithms.gbdt.kernels.category_codes import assign_category_bins
 from algorithms.gbdt.kernels.gradient_packing import MIN_ROOM, write_records
 from algorithms.gbdt.kernels.gradients import (
     MIN_H,
@@ -35,7 +35,7 @@ def next_tree(rounds, is_shared, last):
 
     Parameters
     ----------
-    rounds : Rounds
+    rounds : RoundArrays
     is_shared : whether all threads grow each tree together
     last : number of the thread's last tree, −1 at first; round · n_scores + score
     """
@@ -69,7 +69,7 @@ def begin_round(rounds, at):
     Every thread of the team calls this, after the trees of the last round.
     """
     team, n_rows = rounds.team, rounds.score.shape[1]
-    if not barrier_wait(team) or (at > 0 and not rounds.changes[at - 1]):
+    if not barrier_wait(team) or (at > 0 and not rounds.continues[at - 1]):
         return False
     first, last = share_of(team, rounds.rank, np.int64(0), n_rows)
     score, y, weight, g, h = rounds.score, rounds.y, rounds.weight, rounds.g, rounds.h
@@ -103,44 +103,44 @@ def all_one(h):
 
 
 @linked_kernel
-def begin_tree(team, rank, rounds, number, bins, growth, records, steps):
+def begin_tree(team, rank, rounds, number, bins, growth, records, scale):
     """Write the packed gradients and the rows of a tree; return whether it can be grown.
 
     Parameters
     ----------
     team : ThreadTeam that grows the tree
     rank : rank of the calling thread in this team
-    rounds : Rounds
-    number : number of the tree, as of `next_tree`
+    rounds : RoundArrays
+    number : number of the tree, as in `next_tree`
     bins : Bins; those of high-cardinality columns are written
     growth : Growth, whose rows are written
     records : int64 (n_rows,), written
-    steps : float64 (4,), of the thread, written: the `Scale` of the tree
+    scale : float64 (4,), of the thread, written: the fields of the tree's `Scale`
     """
     n_scores = rounds.score.shape[0]
     at, k = number // n_scores, number % n_scores
     order = rounds.no_rows, rounds.no_rows
-    tables, sizes, bounds = rounds.tables, rounds.steps[k], rounds.bounds
+    tables, steps, bounds = rounds.tables, rounds.steps[k], rounds.bounds
     stride, seed, g, h = rounds.stride, rounds.seeds[at, k], rounds.g[k], rounds.h[k]
     is_one = rounds.is_newton and all_one(h)
     if is_one:  # then Σh is the number of rows
         h = h[:0]
     if rank == 0:
         bounds[0] = bounds[1] = 1
-        sizes[1] = 1.0 if is_one else sizes[1]
-    given = order, tables, sizes, bounds, records
+        steps[1] = 1.0 if is_one else steps[1]
+    given = order, tables, steps, bounds, records
     if not write_records(team, rank, g, h, seed, stride, *given):
         return False
-    if np.isnan(sizes[0]) or np.isnan(sizes[1]):
+    if np.isnan(steps[0]) or np.isnan(steps[1]):
         return False
-    if len(rounds.categories.features) and not choose_bins(
-        team, rank, rounds.categories, at, k, records, sizes[1], bins
+    if len(rounds.categories.features) and not assign_category_bins(
+        team, rank, rounds.categories, at, k, records, steps[1], bins
     ):
         return False
     room = min(MAX_G // bounds[0], MAX_H // bounds[1])
-    steps[0], steps[1] = sizes[0], sizes[1]
-    steps[2] = room if room >= MIN_ROOM else 0
-    steps[3] = rounds.extra_seeds[at, k]
+    scale[0], scale[1] = steps[0], steps[1]
+    scale[2] = room if room >= MIN_ROOM else 0
+    scale[3] = rounds.extra_seeds[at, k]
     first, last = share_of(team, rank, np.int64(0), growth.state[ROWS])
     begin_with(rounds.rows, growth.rows, first, last)
     return True
@@ -154,8 +154,8 @@ def end_tree(team, rank, rounds, number, bins, growth):
     ----------
     team : ThreadTeam that has grown the tree; its threads divide the rows
     rank : rank of the calling thread in this team
-    rounds : Rounds
-    number : number of the tree, as of `next_tree`
+    rounds : RoundArrays
+    number : number of the tree, as in `next_tree`
     bins : Bins
     growth : Growth
     """
@@ -181,7 +181,7 @@ def end_tree(team, rank, rounds, number, bins, growth):
 
 @inner_kernel
 def store_tree(rounds, at, k, growth):
-    """Copy the grown tree of a round and a score, and note whether it changes the score."""
+    """Copy the grown tree, and record whether training goes on after its round."""
     n_leaves, nodes = growth.state[LEAVES], rounds.nodes[at, k]
     is_changed = False
     for i in range(2 * n_leaves - 1):
@@ -191,7 +191,7 @@ def store_tree(rounds, at, k, growth):
             for b in range(MAX_BINS):
                 rounds.goes_left[at, k, i, b] = growth.goes_left[i, b]
     if is_changed or rounds.is_newton:
-        rounds.changes[at] = 1
+        rounds.continues[at] = 1
     rounds.n_leaves[at, k] = n_leaves
 
 
@@ -212,10 +212,13 @@ def add_to_held_out(rounds, at, k, bins, growth, first, last):
 
 @inner_kernel
 def shrink(value, rounds):
-    """Return the value of a node multiplied by the learning rate."""
+    """Return a leaf value times the learning rate, float64.
+
+    With ``is_newton`` both factors and the product are float32.
+    """
     if rounds.is_newton:
-        return np.float64(np.float32(value) * np.float32(rounds.rate))
-    return value * rounds.rate
+        return np.float64(np.float32(value) * np.float32(rounds.learning_rate))
+    return value * rounds.learning_rate
 
 
 @inner_kernel

@@ -45,103 +45,106 @@ def rebin(codes, bins, column, rows, place, first, last):
 
 
 @kernel
-def write_category_bins(sums, is_frequent, smooth, room, slopes, orders, bins):
+def write_category_bins(sums, is_frequent, smooth, n_bins, slopes, orders, bins):
     """Write the bin of each category of a column; categories are sorted by G / (H + s).
 
     Parameters
     ----------
     sums : int64 (n_codes, 2), Σg and Σh of each category, in steps
-    is_frequent : bool (n_codes,), whether a category gets a bin; the others get number ``room``
+    is_frequent : bool (n_codes,), whether a category gets a bin; the others get number ``n_bins``
     smooth : s, in steps of h
-    room : number of bins
+    n_bins : number of bins
     slopes : float64 (n_codes,), scratch space
     orders : int64 (2, n_codes), scratch space
     bins : uint8 (n_codes,), written
     """
     n_kept = np.int64(0)
     for code in range(len(sums)):
-        bins[code] = room
+        bins[code] = n_bins
         if is_frequent[code]:
             below = sums[code, 1] + smooth
             slopes[code] = sums[code, 0] / below if below > 0.0 else 0.0
             orders[0, n_kept] = code
             n_kept += 1
     order = orders[sort_codes(slopes, orders, n_kept)]
-    if n_kept <= room:
+    if n_kept <= n_bins:
         for i in range(n_kept):
             bins[order[i]] = i
         return
-    alone = np.int64(room * ALONE)
+    alone = np.int64(n_bins * ALONE)
     for i in range(alone):
         bins[order[i]] = i
-        bins[order[n_kept - 1 - i]] = room - 1 - i
-    share_bins(sums, order, alone, n_kept - alone, room - 2 * alone, bins)
+        bins[order[n_kept - 1 - i]] = n_bins - 1 - i
+    share_bins(sums, order, alone, n_kept - alone, n_bins - 2 * alone, bins)
 
 
 @linked_kernel
-def choose_bins(team, rank, columns, at, k, records, step_h, bins):
-    """Choose the bins of the categories for a tree, and write them to the table.
+def assign_category_bins(team, rank, categories, at, k, records, step_h, bins):
+    """Assign the categories of high-cardinality columns to bins for one tree; write these bins.
 
-    Every thread of the team calls this, after it has written its part of the records. Returns False
-    if another thread has left the team. The threads divide the rows, and the columns in between.
+    Every thread of the team calls this after it has written its records. Returns False if another
+    thread has left the team. Threads divide the rows to sum gradients and to write bins, and the
+    columns to choose bins.
 
     Parameters
     ----------
-    columns : CategoryBins
+    team : ThreadTeam
+    rank : rank of the calling thread
+    categories : CategoryBins, scratch space and bins written
     at, k : round and score of the tree
-    records : int64 (n_rows,)
-    step_h : step of h
-    bins : Bins, whose columns and sizes are written
+    records : int64 (n_rows,), packed gradients
+    step_h : float, quantization step of h
+    bins : Bins, whose rows, columns and sizes are written
     """
     if not barrier_wait(team):
         return False
-    n_rows, sums = len(records), columns.sums
+    n_rows, sums = len(records), categories.sums
     first, last = share_of(team, rank, np.int64(0), n_rows)
     for code in range(sums.shape[1]):
         sums[rank, code, 0] = sums[rank, code, 1] = 0
-    for c in range(len(columns.features)):
-        own = sums[rank, columns.first[c] : columns.first[c + 1]]
-        add_codes(columns.places[c], records, own, first, last)
+    for c in range(len(categories.features)):
+        own = sums[rank, categories.first[c] : categories.first[c + 1]]
+        add_codes(categories.codes[c], records, own, first, last)
     barrier_wait(team)
-    for c in range(rank, len(columns.features), team.size):
-        bin_column(team, columns, c, n_rows, step_h, columns.bins[at, k], bins)
+    for c in range(rank, len(categories.features), team.size):
+        bin_column(team, categories, c, n_rows, step_h, categories.bins[at, k], bins)
     barrier_wait(team)
-    for c in range(len(columns.features)):
-        own = columns.bins[at, k, columns.first[c] : columns.first[c + 1]]
-        place = bins.layout.column[columns.features[c]]
-        rebin(columns.places[c], own, bins.columns[place], bins.rows, place, first, last)
+    for c in range(len(categories.features)):
+        own = categories.bins[at, k, categories.first[c] : categories.first[c + 1]]
+        place = bins.layout.column[categories.features[c]]
+        rebin(categories.codes[c], own, bins.columns[place], bins.rows, place, first, last)
     return True
 
 
 @inner_kernel
-def bin_column(team, columns, c, n_rows, step_h, chosen, bins):
+def bin_column(team, categories, c, n_rows, step_h, chosen, bins):
     """Write the bin of each code of a column, and the number of codes in each bin."""
-    begin, missing = columns.first[c], columns.first[c + 1] - 1
-    sums, room, total = columns.sums[0], columns.rooms[c], np.int64(0)
+    begin, missing = categories.first[c], categories.first[c + 1] - 1
+    sums, n_bins, total = categories.sums[0], categories.n_bins[c], np.int64(0)
     for code in range(begin, missing + 1):
         for other in range(1, team.size):
-            sums[code, 0] += columns.sums[other, code, 0]
-            sums[code, 1] += columns.sums[other, code, 1]
+            sums[code, 0] += categories.sums[other, code, 0]
+            sums[code, 1] += categories.sums[other, code, 1]
         total += sums[code, 1]
     rows_per_h = n_rows / max(total, 1)
     for code in range(begin, missing):
         h = sums[code, 1]
-        columns.is_frequent[code] = h * rows_per_h + 0.5 >= columns.cat_smooth and h > 0
+        categories.is_frequent[code] = h * rows_per_h + 0.5 >= categories.cat_smooth and h > 0
     write_category_bins(
         sums[begin:missing],
-        columns.is_frequent[begin:missing],
-        columns.smooth / step_h,
-        room,
-        columns.slopes[begin:missing],
-        columns.orders[:, begin:missing],
+        categories.is_frequent[begin:missing],
+        categories.cat_smooth_h / step_h,
+        n_bins,
+        categories.slopes[begin:missing],
+        categories.orders[:, begin:missing],
         chosen[begin:missing],
     )
-    chosen[missing] = room
-    sizes = bins.sizes[columns.features[c]]
-    for b in range(room):
+    chosen[missing] = n_bins
+    sizes = bins.sizes[categories.features[c]]
+    for b in range(n_bins):
         sizes[b] = 0
     for code in range(begin, missing):
-        if chosen[code] < room:
+        if chosen[code] < n_bins:
             sizes[chosen[code]] += 1
 
 

@@ -33,7 +33,7 @@ LOGARITHMIC = (POISSON, GAMMA, TWEEDIE)
 BENT = (FAIR, PSEUDO_HUBER)
 CONSTANT = (L2, L1, HUBER, QUANTILE, MAPE)  # h is the weight
 MIN_H = 1e-16  # minimum h of softmax, so that leaf values stay finite
-ROWS = 256  # softmax processes blocks of so many rows class by class, vectorized over rows
+ROWS = 256  # softmax processes blocks of this many rows class by class, vectorized over rows
 
 
 @kernel

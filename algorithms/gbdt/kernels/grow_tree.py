@@ -44,7 +44,7 @@ from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.thread_team import ThreadTeam, barrier_wait, wait_for_job
 
-FEW_ROWS = 4096  # one thread splits a leaf of at most so many rows, while the others wait
+FEW_ROWS = 4096  # a leaf of at most this many rows is split by one thread; the others wait
 
 
 @kernel
@@ -54,7 +54,7 @@ def grow_when_called(
     target,
     max_spins,
     call,
-    steps,
+    scale,
     team,
     rank,
     bins,
@@ -66,17 +66,17 @@ def grow_when_called(
 ):
     """Grow a tree for each job of this thread; return if a task or the spin limit ends the wait.
 
-    If there are rounds, each job grows trees of all of them. The threads of ``rounds.team`` divide
-    the trees if ``team`` has one thread; otherwise both teams are the same, and its threads grow
+    With rounds, each job adds all of them. If ``team`` has one thread, the threads of
+    ``rounds.team`` take whole trees; otherwise ``team`` is ``rounds.team``, and its threads grow
     each tree together.
 
     Parameters
     ----------
     counters, index, target, max_spins : as in `spin_until`
     call : int64 (CALLS,), as in `wait_for_job`
-    steps : float64 (4,), the `Scale` of the tree; of each thread if there are rounds
+    scale : float64 (4,), the `Scale` of the tree; with rounds it is overwritten for each tree
     team, rank, bins, records, growth, scratch, rules : as in `grow`
-    rounds : Rounds
+    rounds : RoundArrays
     """
     has_rounds = len(rounds.seeds) > 0
     while wait_for_job(call, counters, index, target, max_spins):
@@ -86,11 +86,11 @@ def grow_when_called(
                 number = next_tree(rounds, team.size > 1, number)
                 if number < 0:
                     break
-                if not begin_tree(team, rank, rounds, number, bins, growth, records, steps):
+                if not begin_tree(team, rank, rounds, number, bins, growth, records, scale):
                     leave_rounds(rounds)
                     break
-            scale = Scale(steps[0], steps[1], np.int64(steps[2]), np.int64(steps[3]))
-            grow(team, rank, bins, records, growth, scratch, rules, scale)
+            current = Scale(scale[0], scale[1], np.int64(scale[2]), np.int64(scale[3]))
+            grow(team, rank, bins, records, growth, scratch, rules, current)
             if not has_rounds:
                 break
             if is_interrupted(team.flag):
@@ -142,7 +142,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
 
 @inner_kernel
 def by_rows(growth, at, new):
-    """Return two leaves, the one with fewer rows first; of equal ones the first."""
+    """Return both leaves, the one with fewer rows first; ``at`` first in a tie."""
     n_left = growth.leaves[at]["end"] - growth.leaves[at]["start"]
     n_right = growth.leaves[new]["end"] - growth.leaves[new]["start"]
     return (at, new) if n_left <= n_right else (new, at)
@@ -152,7 +152,7 @@ def by_rows(growth, at, new):
 def split(team, rank, bins, growth, scratch, rules, scale):
     """Partition the rows of the next leaf and create its children.
 
-    All threads of a team of several threads call this. They have to pass a barrier afterwards.
+    All threads of the team call this. With several threads a barrier must follow.
     """
     at, new = growth.state[NEXT], growth.state[LEAVES]
     leaf, best = growth.leaves[at], growth.best[at]
@@ -200,7 +200,7 @@ def make_root(growth):
 def write_root(records, growth, rules, scale):
     """Write Σh of the root and the value that it would have as a leaf, 0 if Σh is 0.
 
-    This does nothing before the tree is complete, or if the rules do not ask for it.
+    Does nothing until the tree is complete, or if ``rules.root_value`` is 0.
     """
     if growth.state[NEXT] >= 0 or not rules.root_value:
         return

@@ -384,7 +384,7 @@ def add_leaf_by_leaf(score, rows, spans, values, leaves, feature, coefficient, t
     rows : uint32, rows by leaf
     spans : int64 (n_leaves, 2), start and end of each leaf's rows
     total : float64 (BLOCK,), scratch space
-    score, values, leaves, feature, coefficient : as of `add_linear_leaves`
+    score, values, leaves, feature, coefficient : as in `add_linear_leaves`
     """
     for leaf in range(first, last):
         constant, fallback = leaves.constant[leaf], leaves.fallback[leaf]

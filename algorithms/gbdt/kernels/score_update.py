@@ -68,8 +68,10 @@ def partition_others(nodes, goes_left, columns, place, leaf, rows, spare, spans,
 
 
 @kernel
-def walk_sparse_column(bins, growth, leaf, others, leaf_of):
-    """Write leaf indices like `partition_others`, for tables with sparse columns, by traversal.
+def find_leaves_by_traversal(bins, growth, leaf, others, leaf_of):
+    """Write the leaf index of each of the rows ``others`` by traversal.
+
+    Used for tables with sparse columns.
 
     Parameters
     ----------

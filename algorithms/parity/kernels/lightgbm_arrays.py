@@ -77,7 +77,7 @@ class Work(NamedTuple):
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, max_bins): of categorical splits
     scores: np.ndarray  # float64 (max_bins,)
     order: np.ndarray  # int64 (2 * max_bins,)
-    forced: np.ndarray  # int64 (n_forced, 4): as of `forced_splits.find_forced_bins`
+    forced: np.ndarray  # int64 (n_forced, 4), from `forced_splits.find_forced_bins`
     queue: np.ndarray  # int64 (n_forced, 4): forced split and leaf, in their order
     forced_state: np.ndarray  # int64 (3,): first and last + 1 waiting entry, split in work or −1
     last_value: np.ndarray  # float64 (1,): of the smaller child of the last split

@@ -24,7 +24,7 @@ def add_linear_trees(steps, bits, roots, weight, output, terms, X, reading, at, 
 
     Parameters
     ----------
-    steps, bits, roots, output, X, reading, at, out : as of `walk.add_trees`
+    steps, bits, roots, output, X, reading, at, out : as in `walk.add_trees`
     weight : (n_trees,) float64
     terms : LinearTerms
     """

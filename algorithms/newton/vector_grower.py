@@ -37,7 +37,7 @@ from algorithms.newton.kernels.vector_histogram import (
     ROUNDED,
     SUMMED,
     round_derivatives,
-    sum_sizes,
+    sum_absolute_values,
 )
 from algorithms.newton.kernels.vector_leaves import find_nodes, mark_nodes, write_values
 from algorithms.newton.kernels.vector_split import NEARLY
@@ -208,7 +208,7 @@ class VectorGrower:
         self.workers.share(write, -(-n_rows // BLOCK))
 
     def count_units(self, values):
-        """Return the number of units per 1: powers of two, so that sums of sizes fit int32.
+        """Return the units per 1 of each lane, powers of two: Σ |value| in units fits int32.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class VectorGrower:
         totals = np.empty((-(-n_rows // SUMMED), n_lanes))
 
         def add(first, last):
-            sum_sizes(values, first, last, totals)
+            sum_absolute_values(values, first, last, totals)
 
         self.workers.share(add, len(totals))
         total = totals.sum(axis=0)

@@ -20,8 +20,8 @@ from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
 from algorithms.parity.kernels.xgboost_sorted_sketch import prune_between, summarize_sorted
 from algorithms.parity.xgboost_releases import find_release
 
-PER_BIN = 8  # entries of a summary per bin, before 3.3
-PER_RANK = 2  # since 3.3
+PER_BIN = 8  # entries of a summary per bin, before XGBoost 3.3
+PER_RANK = 2  # the same since 3.3
 MARGIN = np.float64(np.float32(1e-5))
 NO_ENTRIES = np.empty((0, kernels.ENTRY), np.float32)
 
@@ -55,7 +55,13 @@ def find_cuts(X, weight=None, max_bin=256, release=None):
 
 
 def find_cuts_by_pruning(values, weight, max_bin):
-    """Return the cuts of a column's present values, in row order, before 3.3."""
+    """Return the cuts of one column, by XGBoost before 3.3.
+
+    Parameters
+    ----------
+    values, weight : float32 (n,), without missing values, in row order
+    max_bin : int
+    """
     n_bins = min(len(values), max_bin)
     limit = limit_of(len(values), 1.0 / (max(n_bins, 1) * PER_BIN))
     levels, last = summarize_queues(values, weight, limit)
@@ -65,7 +71,7 @@ def find_cuts_by_pruning(values, weight, max_bin):
 
 
 def find_cuts_by_rank(values, weight, max_bin):
-    """Return the cuts of a column's present values, in row order, since 3.3."""
+    """Return the cuts of one column, by XGBoost since 3.3; see `find_cuts_by_pruning`."""
     limit = limit_by_rank(len(values), max_bin)
     levels, last = summarize_queues(values, weight, limit)
     merge_into(levels, last, limit)

@@ -7,7 +7,7 @@ if both its children are leaves.
 import numpy as np
 
 from algorithms.newton.tree import NODE, NewtonTree
-from algorithms.parity.kernels.xgboost_arrays import LARGEST, MIN_GAIN, SPLIT, STATS, Columns
+from algorithms.parity.kernels.xgboost_arrays import LARGEST, RT_EPS, SPLIT, STATS, Columns
 from algorithms.parity.kernels.xgboost_exact import scan_columns
 from algorithms.parity.kernels.xgboost_gain import compute_weights
 from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
@@ -134,7 +134,7 @@ def bound_sides(rules, features, sides):
 
 def write_level(stats, splits, count):
     """Return the NODEs of a level, with children numbered from ``count``, and which are split."""
-    splitting = splits["gain"] > MIN_GAIN
+    splitting = splits["gain"] > RT_EPS
     level = np.zeros(len(stats), NODE)
     level["value"], level["cover"] = stats["weight"], stats["h"]
     level["feature"] = level["left"] = level["right"] = LEAF

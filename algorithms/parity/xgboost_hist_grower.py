@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms.newton.tree import NODE, NewtonTree
-from algorithms.parity.kernels.xgboost_arrays import LARGEST, MIN_GAIN, SPLIT, STATS
+from algorithms.parity.kernels.xgboost_arrays import LARGEST, RT_EPS, SPLIT, STATS
 from algorithms.parity.kernels.xgboost_gain import compute_weights
 from algorithms.parity.kernels.xgboost_hist import add_rows, scan_bins
 from algorithms.parity.xgboost_cuts import find_cuts, find_weighted_cuts, read_cuts
@@ -173,7 +173,7 @@ class Growth:
         """Return whether a leaf is split; if so, count the new leaf."""
         settings, split = self.settings, leaf.split[0]
         splits = (
-            split["gain"] > MIN_GAIN
+            split["gain"] > RT_EPS
             and split["left_h"] != 0.0
             and split["right_h"] != 0.0
             and split["gain"] >= settings.gamma
@@ -192,7 +192,7 @@ class Growth:
     def push(self, leaf):
         """Find a leaf's best split, and add the leaf to the queue if the split has a gain."""
         self.search(leaf)
-        if leaf.split["gain"][0] > MIN_GAIN:
+        if leaf.split["gain"][0] > RT_EPS:
             first = -leaf.split["gain"][0] if self.settings.lossguide else 0
             heapq.heappush(self.queue, (first, leaf.number, leaf))
 

@@ -16,7 +16,7 @@ import numpy as np
 from algorithms.newton.params import read_base
 from algorithms.newton.quantiles import quantile
 from algorithms.parity.kernels import xgboost_gradient as kernels
-from algorithms.parity.kernels.xgboost_arrays import MIN_GAIN
+from algorithms.parity.kernels.xgboost_arrays import RT_EPS
 
 ONE = np.float32(1.0)
 
@@ -146,7 +146,7 @@ class Objective:
         if self.is_quantile:
             quantiles = [self.quantile_of(self.y, slice(None), k) for k in range(self.n_scores)]
             return np.array(list(map(self.round_like_library, quantiles)), np.float32)
-        is_scaled = abs(self.settings.scale_pos_weight - ONE) > MIN_GAIN
+        is_scaled = abs(self.settings.scale_pos_weight - ONE) > RT_EPS
         if self.loss.linear and not (self.loss.scaled and is_scaled):
             return self.to_score(np.array([self.mean()], np.float32))
         step = self.newton_step(np.float32(0.0))
@@ -157,7 +157,7 @@ class Objective:
         if self.loss.link == kernels.LOGIT:
             if not ((mean >= 0.0) & (mean <= 1.0)).all():
                 raise ValueError("base_score of a logistic objective must be between 0 and 1")
-            mean = np.clip(mean, MIN_GAIN, ONE - MIN_GAIN)
+            mean = np.clip(mean, RT_EPS, ONE - RT_EPS)
         return apply_function(self.loss.link, mean)
 
     def mean(self):
@@ -183,7 +183,7 @@ class Objective:
         """Return one Newton step from a score of all rows, float32 (1,)."""
         g, h = np.empty((2, 1, len(self.y)), np.float32)
         self.differentiate(np.full((1, len(self.y)), score), g, h)
-        step = -add_up(g[0]) / max(add_up(h[0]), np.float64(MIN_GAIN))
+        step = -add_up(g[0]) / max(add_up(h[0]), np.float64(RT_EPS))
         return np.array([step], np.float32)
 
     def step_from_mean(self):
@@ -198,7 +198,7 @@ class Objective:
         counts = np.zeros(self.n_scores, np.float32)
         np.add.at(counts, self.y.astype(np.int64), self.weight)
         shares = (counts * (1.0 / add_up(self.weight))).astype(np.float32)
-        logs = apply_function(kernels.LOG, shares + MIN_GAIN)
+        logs = apply_function(kernels.LOG, shares + RT_EPS)
         return logs - np.add.accumulate(logs / np.float32(self.n_scores))[-1]
 
 

@@ -1,14 +1,14 @@
 """Numba intrinsic for sums of products of columns: the equations of linear leaves.
 
-Numba sums the products of one pair of columns, where each addition waits for the last one. The sums
-of several pairs do not depend on each other, so the processor adds them at the same time.
+In a loop of numba, each addition to a sum waits for the previous one. Here the sums of four pairs
+of columns are independent, so the processor computes them at the same time.
 """
 
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-ir = cgutils.ir  # llvmlite's, which numba brings
+ir = cgutils.ir  # llvmlite's, a dependency of numba
 COLUMNS = 4  # columns whose products with another one are summed together
 STEP = 4  # rows whose products are computed at a time, and number of partial sums
 _DOUBLE = ir.DoubleType()

@@ -110,7 +110,8 @@ def wait_for_job(call, counters, index, target, max_spins):
     Calling this again acknowledges that the previous job is finished.
 
     The caller of `post_job` must know whether the thread waits for a job. Before the thread leaves
-    because of the spin limit, it sets AWAY. If it leaves for a task, it calls this again after it.
+    because of the spin limit, it sets AWAY. If it leaves to run a task, it must call this again
+    afterwards.
 
     Parameters
     ----------

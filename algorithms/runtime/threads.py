@@ -112,7 +112,7 @@ class Helper:
         return self._results.get()
 
     def set_wait_function(self, function: Callable) -> None:
-        """Wait for tasks by ``function(counters, index, target, max_spins=…)``."""
+        """Use ``function(counters, index, target, max_spins=…)`` to wait for tasks."""
         self.submit(self._wait.__setitem__, 0, function)
         self.wait()
 
@@ -227,7 +227,7 @@ class Workers:
         return task(item)
 
     def set_wait_functions(self, functions: list[Callable]) -> list[Helper]:
-        """Let one helper wait for tasks with each of some functions; return these helpers."""
+        """Set the wait function of one helper for each of ``functions``; return these helpers."""
         helpers = self._first(len(functions))
         if self._wait_functions is not functions:
             for helper, function in zip(helpers, functions, strict=True):

@@ -106,7 +106,7 @@ def add_eight(_, target, at, source, start):
 
 @intrinsic
 def add_sixteen(_, target, places, source, start):
-    """Add source[start : start + 16] to sixteen entries of the target at each of some places.
+    """Add source[start : start + 16] to target[p : p + 16] for each p of ``places``.
 
     Parameters
     ----------
@@ -209,21 +209,22 @@ def _approximate(lanes, sums, totals, constants):
 
 @intrinsic
 def score_group(_, bins, entry, count, sides, lane, constants):
-    """Write the sums of one side of some thresholds, and add their approximate scores.
+    """Write the sums of one side of each threshold; add the approximate scores of eight outputs.
 
-    Eight outputs are scored at a time, with one division, in float32 and without α. All numbers of
-    the loop stay in registers.
+    Scores are float32, without α, with one division. Running sums and constants stay in registers.
 
     Parameters
     ----------
-    bins : tuple of int32, sums of bins, and int64 (count,), the numbers of those that are summed
-    entry : uint64, index of the bin with number 0, in units of entries
+    bins : (cells, numbers)
+        int32 histogram, and int64 (count,), bins in scan order.
+    entry : uint64, histogram entry of bin 0
     count : uint64, number of thresholds
-    sides : tuple of int32 (more than count, 2 n), where row k + 1 gets the sums of threshold k,
-        int32 (2 n,), sums of the node, and float64 (count,), scores; infinite where not a number
-    lane : uint64, index of the first G; the scores of group 0 are written, others added
-    constants : four float32 (n,) arrays by output: factor of H, minimum H, λ and factor of the
-        score; H is n numbers behind G
+    sides : (left, totals, scores)
+        int32 (count + 1 or more, 2 n), row k + 1 is written with the sums of threshold k;
+        int32 (2 n,), sums of the node; float64 (count,), added to, NaN becomes ∞.
+    lane : uint64, lane of the first G; at lane 0 scores are written instead of added
+    constants : four float32 (n,), by output
+        Factor of H, minimum H, λ and factor of the score. H is at lane + n.
     """
 
     def build(context, builder, signature, given):

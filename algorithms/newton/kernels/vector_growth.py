@@ -322,7 +322,7 @@ def scan_children(rank, low, high, bins, growth, rules):
     """Find the best split of each feature of growth.columns[low : high] in the chosen nodes.
 
     The histogram of a larger child is its parent's minus that of the smaller child. It is computed
-    column by column, so that both are scanned while they are in the first cache.
+    column by column, so that both are scanned while they are in the L1 cache.
     """
     state, nodes, layout = growth.state, growth.nodes, bins.layout
     subtracts = state[LARGE] >= 0 and state[SUBTRACTS] != 0

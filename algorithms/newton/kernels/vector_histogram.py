@@ -14,28 +14,29 @@ from algorithms.runtime.vector_lanes import WIDTH, add_eight, add_sixteen, copy_
 
 AHEAD = np.uint64(8)  # rows
 ROUNDED = 256  # rows that are rounded together
-SUMMED = 1 << 12  # rows whose sizes are summed together: the sums are the same for all threads
+SUMMED = 1 << 12  # rows of a partial sum; fixed, so that sums do not depend on the threads
 
 
 @inner_kernel
-def round_up(value, number):
-    """Return ⌊value + u⌋, int32, where u is a number from 0 to 2 modulo 1."""
+def round_stochastically(value, number):
+    """Return ⌊value + u⌋, int32, with u = number modulo 1 and 0 ≤ number < 2."""
     return np.int32(np.floor(value + (number - (1.0 if number >= 1.0 else 0.0))))
 
 
 @inner_kernel
 def round_lane(values, row, n, lane, rounding, numbers, whole):
-    """Write n values from a row on in units, rounded at random, to a lane of ``whole``."""
+    """Quantize values[row : row + n] by stochastic rounding; write them to a lane of ``whole``."""
     per_unit, shift, rounded = rounding.per_unit[lane], rounding.shifts[lane], whole[lane]
     for i in range(n):
-        rounded[i] = round_up(values[row + i] * per_unit, numbers[i] + shift)
+        rounded[i] = round_stochastically(values[row + i] * per_unit, numbers[i] + shift)
 
 
 @kernel
 def round_derivatives(g, h, rounding, numbers, whole, first, last, pairs):
-    """Write the derivatives of rows first … last − 1 in units, rounded at random.
+    """Quantize the derivatives of rows first … last − 1 to integer multiples of the units.
 
-    Lane by lane the compiler vectorizes the loop over rows; then a block of rows is transposed.
+    Rounding is stochastic. Each lane is rounded in a loop over rows, which the compiler vectorizes;
+    then the block is transposed.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def round_derivatives(g, h, rounding, numbers, whole, first, last, pairs):
 
 
 @kernel
-def sum_sizes(values, first, last, totals):
+def sum_absolute_values(values, first, last, totals):
     """Write Σ |values| of the blocks ``first`` … ``last`` − 1 of `SUMMED` rows.
 
     Parameters
@@ -72,11 +73,11 @@ def sum_sizes(values, first, last, totals):
     for block in range(first, last):
         begin, end = block * SUMMED, min((block + 1) * SUMMED, values.shape[1])
         for k in range(len(values)):
-            totals[block, k] = sum_sizes_of_rows(values[k], begin, end)
+            totals[block, k] = sum_absolute_rows(values[k], begin, end)
 
 
 @inner_kernel
-def sum_sizes_of_rows(own, begin, end):
+def sum_absolute_rows(own, begin, end):
     """Return Σ |own| of the rows ``begin`` … ``end`` − 1; eight partial sums."""
     middle = np.uint64(begin + (end - begin) // 8 * 8)
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
@@ -98,9 +99,9 @@ def sum_sizes_of_rows(own, begin, end):
 def build_histogram(at, low, high, bins, pairs, growth, rank):
     """Write the histogram of a node in growth.columns[low : high].
 
-    The derivatives of a block of rows are copied to scratch space, where they are contiguous. Then
-    one column after another reads them, or two columns at a time, so the histograms of these
-    columns stay in the first cache.
+    The derivatives of a block of rows are copied to scratch space, where they are contiguous.
+    They are then read for one column after another, or for two columns at a time, so that the
+    histograms of these columns stay in the L1 cache.
 
     Parameters
     ----------

@@ -151,7 +151,10 @@ def is_approximated(rules):
 
 @inner_kernel
 def list_bins(own, span, missing_left, lanes, numbers):
-    """Write the numbers of the bins that are not empty, in their order; return how many."""
+    """Write the numbers of the nonempty bins in scan order; return how many.
+
+    The order is descending if ``missing_left``.
+    """
     (entry, last), count, width = span, np.uint64(0), np.uint64(WIDTH)
     number, step = last if missing_left else 0, -1 if missing_left else 1
     if lanes == width + width:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-MIN_GAIN = np.float32(1e-6)  # a split needs a larger gain
+RT_EPS = np.float32(1e-6)  # XGBoost's kRtEps: least gain of a split, guard of divisions and logs
 LARGEST = np.finfo(np.float32).max  # bound of an unbounded weight
 
 STATS = np.dtype(

@@ -8,7 +8,7 @@ in XGBoost, and of equal gains the first split is kept.
 
 import numpy as np
 
-from algorithms.parity.kernels.xgboost_arrays import MIN_GAIN
+from algorithms.parity.kernels.xgboost_arrays import RT_EPS
 from algorithms.parity.kernels.xgboost_gain import gain_of_sides, update_best_split
 from algorithms.runtime.jit import inner_kernel, kernel
 
@@ -60,7 +60,7 @@ def scan(columns, feature, step, slots, g, h, rules, nodes, sums, last, splits):
         sums[slot, 1] += h[row]
         last[slot] = x
     for slot in range(len(nodes)):
-        gap = abs(last[slot]) + MIN_GAIN
+        gap = abs(last[slot]) + RT_EPS
         threshold = last[slot] + gap if step > 0 else last[slot] - gap
         try_split(rules, nodes[slot], sums[slot], feature, step, threshold, splits[slot])
 

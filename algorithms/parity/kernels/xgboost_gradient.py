@@ -37,7 +37,7 @@ FIRST_MAXIMUM = np.finfo(np.float32).tiny  # initial value of the maximum in XGB
 HALF = np.float32(0.5)
 SMOOTHING = np.float32(0.04)
 MIN_RATIO = np.float32(3e-4)
-MIN_WEIGHT = 1e-6  # of all rows; below it the scale is 0
+MIN_WEIGHT = 1e-6  # minimum sum of weights; below it S is 0
 
 
 @inner_kernel

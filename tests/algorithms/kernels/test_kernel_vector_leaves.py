@@ -11,7 +11,7 @@ from algorithms.newton.kernels.vector_histogram import (
     SUMMED,
     build_histogram,
     round_derivatives,
-    sum_sizes,
+    sum_absolute_values,
 )
 from algorithms.newton.params import Limits
 from algorithms.newton.vector_grower import VectorGrower
@@ -69,8 +69,8 @@ def test_derivatives_are_rounded_to_neighboring_units(n_rows):
 def test_sizes_are_summed_by_block():
     values = np.random.default_rng(2).normal(size=(3, 2 * SUMMED + 13)).astype(np.float32)
     totals = np.full((3, 3), np.nan)
-    sum_sizes(values, 0, 2, totals)
-    sum_sizes(values, 2, 3, totals)
+    sum_absolute_values(values, 0, 2, totals)
+    sum_absolute_values(values, 2, 3, totals)
     ends = SUMMED, 2 * SUMMED
     expected = [np.abs(one).sum(axis=1, dtype=float) for one in np.split(values, ends, axis=1)]
     np.testing.assert_allclose(totals, expected, rtol=1e-12)

@@ -30,7 +30,7 @@ help:  ## list the commands
 
 setup: $(READY)  ## create .venv with the locked dependencies (the others do it when needed)
 
-lock:  ## write the lock of each Python anew, keeping pinned versions (needs uv)
+lock:  ## write the lock of each Python again, keeping pinned versions (needs uv)
 	for python in $(PYTHONS); do $(call write_lock,$$python) || exit 1; done
 
 run: $(READY)  ## all algorithms and references on real data, ending in a report
@@ -49,7 +49,7 @@ types: $(READY)  ## mypy, strict on harness/
 docs: $(READY)  ## these pages as HTML in docs/_build/html; warnings are errors
 	$(RUN) -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html $(ARGS)
 
-figures: $(READY)  ## the tables of the algorithms' pages, measured anew; best on a quiet machine
+figures: $(READY)  ## the tables of the algorithms' pages, measured again; best on a quiet machine
 	$(RUN) -m harness run docs/figures/speed.toml --results results --fresh
 	$(RUN) -m harness run docs/figures/parity.toml --results results --fresh
 	$(RUN) docs/figures/write.py results

@@ -108,7 +108,7 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
     def predict_proba(self, X, **params):
         """Return the mean of the models' probabilities, float64 (n_rows, n_classes).
 
-        ``params`` are arguments that metadata routing passes to the models' method.
+        ``params`` are passed to the models' method; they need `enable_metadata_routing`.
         """
         options = self._route("predict_proba", params)
         X = self._read_rows(X)
@@ -130,18 +130,18 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         return votes
 
     def predict(self, X, **params):
-        """Return the label with the largest mean probability; the first one if equal.
+        """Return the label with the largest mean probability, (n_rows,); the first label in a tie.
 
-        ``params`` are arguments that metadata routing passes to the models' method.
+        ``params`` are passed to the models' method; they need `enable_metadata_routing`.
         """
         _raise_for_params(params, self, "predict")
         proba = self.predict_proba(X, **params)
         return self.classes_.take(proba.argmax(axis=1))
 
     def predict_log_proba(self, X, **params):
-        """Return the logarithms of `predict_proba`; -inf where it is 0.
+        """Return the logarithm of `predict_proba`, float64 (n_rows, n_classes); −inf where it is 0.
 
-        ``params`` are arguments that metadata routing passes to the models' method.
+        ``params`` are passed to the models' method; they need `enable_metadata_routing`.
         """
         _raise_for_params(params, self, "predict_log_proba")
         with np.errstate(divide="ignore"):
@@ -149,9 +149,9 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
 
     @available_if(_has_decision_function)
     def decision_function(self, X, **params):
-        """Return the mean of the models' decision functions.
+        """Return the mean decision function, float64 (n_rows,) or (n_rows, n_classes).
 
-        ``params`` are arguments that metadata routing passes to the models' method.
+        ``params`` are passed to the models' method; they need `enable_metadata_routing`.
         """
         options = self._route("decision_function", params)
         return self._mean(self._read_rows(X), "decision_function", options)
@@ -192,7 +192,7 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
     def predict(self, X, **params):
         """Return the mean of the models' predictions, float64 (n_rows,) or (n_rows, n_outputs).
 
-        ``params`` are arguments that metadata routing passes to the models' method.
+        ``params`` are passed to the models' method; they need `enable_metadata_routing`.
         """
         options = self._route("predict", params)
         X = self._read_rows(X)

@@ -108,7 +108,7 @@ class BaseBagging(EstimatorSequence, MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like (n_rows,), optional
             Rows are drawn with probabilities proportional to it.
         **fit_params
-            Arguments of the models' ``fit``; with metadata routing those that they request.
+            Arguments for ``fit`` of each model. With metadata routing, only requested ones.
 
         Returns
         -------
@@ -324,7 +324,8 @@ class BaseBagging(EstimatorSequence, MetaEstimatorMixin, BaseEstimator):
 def train_one(model, X, y, columns, rows, weighted, options):
     """Train a model on the drawn rows: as weights if it accepts them, else as copies.
 
-    ``options`` are further arguments of ``fit``; arrays of one entry a row are drawn with the rows.
+    ``options`` are further arguments of ``fit``. Where rows are drawn as copies, arrays with one
+    entry per row are indexed by the drawn rows.
     """
     part = X if len(columns) == X.shape[1] and (np.diff(columns) == 1).all() else X[:, columns]
     choose_columns(model, columns)

@@ -161,13 +161,13 @@ def test_target_as_large_as_31_bits_is_predicted(way):
 def test_objective_with_nonfinite_result_is_reported(value, which, form, kind, way):
     X, y = table(60)
 
-    def spoilt(y, score):
+    def spoiled(y, score):
         results = {"gradients": score - 0.5, "hessians": np.ones_like(score)}
         results[which][5] = value
         return results["gradients"], results["hessians"]
 
     with pytest.raises(ValueError, match=f"{which} of the loss are not finite"):
-        model_of(kind, way, objective=spoilt).fit(FORMS[form](X), target_of(kind, y))
+        model_of(kind, way, objective=spoiled).fit(FORMS[form](X), target_of(kind, y))
 
 
 @pytest.mark.parametrize("way", PARITY)

@@ -2,9 +2,9 @@
 
 Tests of classes without a counterpart here, such as extremely randomized trees, count too.
 Those of HistGradientBoosting run on our classes of the same names, by default ("hist:") and with
-``parity="scikit-learn"`` ("parity:"). A test that creates no estimator does not count, and neither
-do the library's files on binning, histograms, splitting, growing and its predictors. The rate of
-"public" tests leaves out those that read private attributes or match an error's text.
+``parity="scikit-learn"`` ("parity:"). Of these, a test that creates no estimator does not count,
+and neither do the library's files on binning, histograms, splitting, growing and its predictors. A
+"public" test creates an estimator, reads no private attribute and matches no error text.
 
 Each file runs in a process of its own. The failures must be exactly those that
 ``tests/helpers/sklearn_failures.py`` lists with their reasons. ``SKLEARN_FILES`` names the files,
@@ -95,7 +95,7 @@ def outcome_of(case):
     return "foreign" if made.get("made") == "0" else "passed"
 
 
-def is_meant(case, key):
+def matches_key(case, key):
     """Return True if a key of the list matches a test: its name, and words of its parameters."""
     name, *words = key.split()
     result, _, parameters = case.partition("[")
@@ -113,6 +113,6 @@ def test_failures_equal_the_listed_ones(name, tmp_path, capsys):
         share = f"{len(public - failed)} of {len(public)} public" if public else ""
         sys.stdout.write(f"\n{name}: {', '.join(filter(None, [message, share, rest]))}\n")
     assert result
-    message = {key: {case for case in result if is_meant(case, key)} for key in reasons}
-    assert [key for key, cases in message.items() if not cases] == [], "no test is meant by these"
+    message = {key: {case for case in result if matches_key(case, key)} for key in reasons}
+    assert [key for key, cases in message.items() if not cases] == [], "keys that match no test"
     assert failed == set().union(*message.values())

@@ -17,7 +17,8 @@ SECONDS = 3600
 NEEDS_CHECKOUT = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        HOME is None, reason="LIBRARY_TESTS names no folder of the libraries' tests"
+        HOME is None,
+        reason="LIBRARY_TESTS is not set: a folder with checkouts of the libraries",
     ),
 ]
 
@@ -97,7 +98,7 @@ def read_outcomes(report):
     return results
 
 
-def is_meant(case, key):
+def matches_key(case, key):
     """Return True if a key of a list of failures matches a case.
 
     A key is a test's function, with its class if others of the file have it too, and words of its
@@ -113,13 +114,13 @@ def is_meant(case, key):
 def check_file(capsys, theirs, ours, reasons, name):
     """Print how many cases of a file pass; check that the failures are exactly the listed ones.
 
-    A case counts if the library passes it and creates a replaced object in it.
+    A case counts if the library passes it and the case creates a replaced object.
 
     Parameters
     ----------
     capsys : pytest's fixture
     theirs, ours : dict, from `run_both`
-    reasons : dict, key of `is_meant` → reason
+    reasons : dict, key of `matches_key` → reason
     name : str
 
     Returns
@@ -132,11 +133,11 @@ def check_file(capsys, theirs, ours, reasons, name):
     with capsys.disabled():
         passed = f"{len(cases) - len(failed)} of {len(cases)}"
         sys.stdout.write(f"\n{name}: {passed} cases passed ({share:.1%})\n")
-    listed = {key: {case for case in cases if is_meant(case, key)} for key in reasons}
+    listed = {key: {case for case in cases if matches_key(case, key)} for key in reasons}
     unused = [key for key, result in listed.items() if not result]
     expected = set().union(*listed.values())
     without, passing = sorted(failed - expected), sorted(expected - failed)
-    assert unused == [], f"no case is meant by these: {unused}"
-    assert without == [], f"these failures have no reason: {without}"
-    assert passing == [], f"these have a reason but pass: {passing}"
+    assert unused == [], f"keys that match no case: {unused}"
+    assert without == [], f"failures that are not listed: {without}"
+    assert passing == [], f"listed, but passing: {passing}"
     return share

@@ -1,6 +1,6 @@
 """Cases of LightGBM's own tests that fail on `algorithms.compat.lightgbm`, with reasons.
 
-Test file → key of `library_suite.is_meant` → reason. Only cases that create an object that is
+Test file → key of `library_suite.matches_key` → reason. Only cases that create an object that is
 replaced, and that the library itself passes, are listed.
 """
 

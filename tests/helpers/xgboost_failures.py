@@ -1,11 +1,14 @@
 """Cases of XGBoost's own tests that fail on `algorithms.compat.xgboost`, with reasons.
 
-Test file → key of `library_suite.is_meant` → reason. Only cases that create an object of a replaced
-class, and that the library itself passes, are listed.
+Test file → key of `library_suite.matches_key` → reason. Only cases that create an object of a
+replaced class, and that the library itself passes, are listed.
 """
 
 WORKERS = "it splits the columns between workers of XGBoost's collective"
-ROUNDING = "gradients are rounded by the number of the round, which starts again with a margin"
+ROUNDING = (
+    "the rounding of gradients depends on the number of the round, which starts at 0 again when "
+    "training continues from a margin"
+)
 
 FAILURES = {
     "test_callback": {

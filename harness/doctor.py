@@ -92,7 +92,8 @@ def library(name: str, complaint: str) -> Check:
         return Check(name, "fail", f"{installed} does not import: {complaint}", gomp)
     series = FOLLOWED.get(name, ())
     if series and not f"{installed}.".startswith(tuple(f"{one}." for one in series)):
-        advice = f"{sys.executable} -m pip install '{name}=={series[-1]}.*'"
+        newest = series[0] if name == "xgboost" and sys.version_info < (3, 12) else series[-1]
+        advice = f"{sys.executable} -m pip install '{name}=={newest}.*'"
         followed = " or ".join(series)
         return Check(
             name, "warn", f"{installed}; parity mode follows the rules of {followed}", advice

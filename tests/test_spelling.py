@@ -20,7 +20,7 @@ BRITISH = re.compile(
 # Not ours, or kept because stored results and users' files have it.
 ALLOWED = re.compile(
     r"aria-labelledby|CancelledError|\.cancelled\(|lightgbm\.quantised"
-    r"|[\"'`](?:quantised|licence|colour)[\"'`]|(?:licence|colour) ?="
+    r"|[\"'`](?:quantised|licence|colour|Cancelled)[\"'`]|(?:licence|colour) ?="
 )
 
 

@@ -14,6 +14,8 @@ FOLLOWED = {
     "catboost": ("1.2.10",),
 }
 
+OTHER_DISTRIBUTIONS = {"xgboost": ("xgboost-cpu",)}  # that install the same module
+
 AS_SKLEARN = [StrOptions({"scikit-learn"}), None]  # allowed values of ``parity``
 AS_XGBOOST = [StrOptions({"xgboost"}), None]
 AS_CATBOOST = [StrOptions({"catboost"}), None]
@@ -21,10 +23,12 @@ AS_CATBOOST = [StrOptions({"catboost"}), None]
 
 def installed_version(library):
     """Return the installed version of a library as text, or None."""
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return None
+    for distribution in (library, *OTHER_DISTRIBUTIONS.get(library, ())):
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            continue
+    return None
 
 
 def followed_version(library):

@@ -107,19 +107,17 @@ def assign_bins(sums, is_frequent, smooth, n_bins):
     return bins
 
 
-def columns_of_batch(columns, n_rounds, n_scores, size, cat_smooth, weight_unit):
-    """Return the `CategoryBins` of a batch of rounds.
+def collect_columns(columns, cat_smooth, weight_unit):
+    """Return the `CategoryBins` of a table, without the arrays of a batch.
 
     Parameters
     ----------
     columns : list of HighCardinalityColumn
-    n_rounds, n_scores : rounds of the batch, trees of a round
-    size : number of threads
     cat_smooth, weight_unit : float, see `CategoryBins` and `Booster`
     """
+    codes = [column.codes.astype(np.uint32) for column in columns]
     first = np.cumsum([0, *(len(column.categories) + 1 for column in columns)])
     n_codes = int(first[-1])
-    codes = [column.codes.astype(np.uint32) for column in columns]
     return CategoryBins(
         features=np.array([column.feature for column in columns], np.int64),
         n_bins=np.array([column.n_bins for column in columns], np.int64),
@@ -127,12 +125,19 @@ def columns_of_batch(columns, n_rounds, n_scores, size, cat_smooth, weight_unit)
         codes=np.stack(codes) if codes else np.empty((0, 0), np.uint32),
         cat_smooth=float(cat_smooth),
         cat_smooth_h=float(cat_smooth / weight_unit),
-        sums=np.empty((size, n_codes, 2), np.int64),
+        sums=np.empty((0, n_codes, 2), np.int64),
         slopes=np.empty(n_codes),
         orders=np.empty((2, n_codes), np.int64),
         is_frequent=np.empty(n_codes, bool),
-        bins=np.empty((n_rounds, n_scores, n_codes), np.uint8),
+        bins=np.empty((0, 0, n_codes), np.uint8),
     )
+
+
+def for_batch(categories, n_rounds, n_scores, size):
+    """Return `CategoryBins` with the arrays of a batch of rounds that ``size`` threads add."""
+    n_codes = len(categories.slopes)
+    sums = np.empty((size, n_codes, 2), np.int64)
+    return categories._replace(sums=sums, bins=np.empty((n_rounds, n_scores, n_codes), np.uint8))
 
 
 def find_frequent(sums, n_rows, cat_smooth):

@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from algorithms.gbdt.high_cardinality import columns_of_batch
+from algorithms.gbdt.high_cardinality import collect_columns
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, RoundArrays
 from algorithms.gbdt.kernels.gradients import ROWS
 from algorithms.gbdt.kernels.grow_tree import grow_when_called
@@ -64,7 +64,7 @@ def no_rounds():
     seeds, rows = np.empty((0, 0), np.uint32), np.empty(0, np.uint32)
     given = seeds, seeds, numbers, numbers, np.empty(0), singles, singles
     named = work_arrays(0) | packing_arrays(1) | empty_rounds(0, 0, 0, 0, 0)
-    named |= rows_of_trees(rows, rows) | {"categories": columns_of_batch([], 0, 0, 0, 1.0, 1.0)}
+    named |= rows_of_trees(rows, rows) | {"categories": collect_columns([], 1.0, 1.0)}
     return RoundArrays(make_team(1), 0, 0, 0.0, 0.0, 0.0, 1, *given, **named)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from algorithms.gbdt.boosting import EXTRA, ROUNDING
 from algorithms.gbdt.gradient_quantization import checked, stride_of_sizes
 from algorithms.gbdt.grower import EVERY
-from algorithms.gbdt.high_cardinality import columns_of_batch
+from algorithms.gbdt.high_cardinality import collect_columns, for_batch
 from algorithms.gbdt.kernels import booster_arrays
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, RoundArrays
 from algorithms.gbdt.kernels.gradients import SOFTMAX
@@ -116,6 +116,7 @@ class RoundBatches:
         if not self.is_divided and not is_faster_alone(self.grower):
             self.workers, self.trial = self.grower.workers, ThreadTrial()
         self.max_shared = TRIAL_ROUNDS
+        self.categories = self._collect_categories()
         self.y = np.require(booster.target.y, np.float64, ["C", "W"])  # as the kernel is compiled
         weight = booster.target.weight
         self.weight = np.empty(0) if weight is None else weight.copy()
@@ -191,8 +192,9 @@ class RoundBatches:
         """Return the maximum number of rounds in a batch, which limits the size of its arrays."""
         n_nodes = len(self.grower.growth.nodes) * len(self.booster.score)
         per_node = NODE.itemsize + (MAX_BINS if len(self.grower.bins.sizes) else 0)
-        of_held_out = 8 * len(self.held_out) * len(self.booster.score)
-        return max(1, min(MAX_ROUNDS, MAX_BYTES // (n_nodes * per_node + of_held_out)))
+        per_score = 8 * len(self.held_out) + self.categories.first[-1]
+        of_scores = per_score * len(self.booster.score)
+        return max(1, min(MAX_ROUNDS, MAX_BYTES // (n_nodes * per_node + of_scores)))
 
     def _rounds(self, n_rounds):
         """Return the `RoundArrays` of the next batch, with the work arrays of the first thread."""
@@ -217,19 +219,18 @@ class RoundBatches:
             weight=self.weight,
             g=booster.g,
             h=booster.h,
-            categories=self._columns_of_batch(n_rounds),
+            categories=for_batch(self.categories, n_rounds, n_scores, self.size),
             **rows_of_trees(self.rows, self.held_out),
             **work_arrays(n_scores),
             **packing_arrays(self.size),
             **empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes, len(self.held_out)),
         )
 
-    def _columns_of_batch(self, n_rounds):
-        """Return the `CategoryBins` of the next batch."""
+    def _collect_categories(self):
+        """Return the `CategoryBins` of the table."""
         booster = self.booster
-        sizes = n_rounds, len(booster.score), self.size
         rules = booster.params.cat_smooth, booster.weight_unit
-        return columns_of_batch(booster.high_cardinality, *sizes, *rules)
+        return collect_columns(booster.high_cardinality, *rules)
 
     def _trees(self, rounds, n_done):
         """Return the trees of the finished rounds, a list for each round."""
@@ -250,7 +251,8 @@ class RoundBatches:
     def _codes(self, categories, n_done):
         """Return the codes and their bins of each categorical feature, as in `add_sets`."""
         codes = list(self.grower.codes)
-        bins = np.concatenate([*categories.bins[:n_done]])  # (n_trees, n_codes)
+        n_scores, n_codes = categories.bins.shape[1:]
+        bins = categories.bins[:n_done].reshape(n_done * n_scores, n_codes)
         for column, first in zip(self.booster.high_cardinality, categories.first, strict=False):
             last = first + len(column.categories)
             codes[column.feature] = column.categories, bins[:, first:last]

@@ -121,7 +121,7 @@ class NewtonRoundBatches(RoundBatches):
         ends = np.cumsum(sizes).tolist()
         return [NewtonTree(found[a:b], {}) for a, b in zip([0, *ends], ends, strict=False)]
 
-    def _columns_of_batch(self, _n_rounds):
+    def _collect_categories(self):
         """Return `CategoryBins` without columns.
 
         Columns of more categories than bins are not batched.

@@ -63,7 +63,8 @@ class CombinationSearch:
         self.places = {j: place for place, j in enumerate(data.counted)}
         n_rows = len(data.X)
         n_slots = KEPT + depth * (1 + len(data.counted))  # a split adds at most one base
-        self.bins = np.empty((n_slots, len(n_borders), n_rows), np.uint8)
+        self.bins = None  # allocated with the first combination
+        self.shape = n_slots, len(n_borders), n_rows
         self.n_levels = np.empty(n_slots, np.int64)
         self.is_free = np.zeros((n_slots, len(n_borders)), bool)
         self.slots, self.unused = OrderedDict(), list(range(n_slots))[::-1]
@@ -219,6 +220,8 @@ class CombinationSearch:
         """Compute the statistics of combinations in a permutation."""
         if not new:
             return
+        if self.bins is None:
+            self.bins = np.empty(self.shape, np.uint8)
         given = [(one.base, one.column, one.slot) for one in new]
         level = LevelCombinations(*np.ascontiguousarray(np.array(given, np.int64).T))
         order, cache = self.data.orders[permutation], StatisticCache(self.bins, self.n_levels)

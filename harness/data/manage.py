@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError, HarnessError
 from harness.core.model import JSON, Dataset, Task
+from harness.core.renamed import renamed
 from harness.data.cards import Card, every_card, read_card
 from harness.data.files import dataset_from_file, describe
 from harness.data.folders import own_card_folders
@@ -188,6 +189,7 @@ def verify(dataset: Dataset) -> list[JSON]:
     return [bytes_row, *facts]
 
 
+@renamed(licence="license")
 def add(
     path: str | Path,
     target: str | None,

@@ -15,6 +15,7 @@ from algorithms import BoostingClassifier, BoostingRegressor, HistogramBoostingR
 from algorithms.gbdt import cross_fitting, thread_choice
 from algorithms.gbdt.cross_fitting import stratified_folds
 from algorithms.gbdt.effort import effort_of_budget, make_plan
+from algorithms.gbdt.round_batches import RoundBatches
 from algorithms.inspection.tree_models import mixing_of
 
 LOW = {"effort": "low", "n_jobs": 1}
@@ -98,14 +99,20 @@ def test_batches_of_rounds_give_the_same_members(task, n_jobs, monkeypatch):
         boosting, y = BoostingClassifier, np.digitize(y, [0.5, 2.0, 3.0])
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     models = []
+    sizes, grow = set(), RoundBatches._grow
     if n_jobs == 2:  # grow trees on several threads
         monkeypatch.setattr(thread_choice, "SMALL", 0)
         monkeypatch.setattr(thread_choice, "MAX_WORK", 0)
+        monkeypatch.setattr(thread_choice, "count_processors", lambda: 2)
+    monkeypatch.setattr(
+        RoundBatches, "_grow", lambda self, own: (sizes.add(own.team.size), grow(self, own))
+    )
     for is_batched in (True, False):
         if not is_batched:
             monkeypatch.setattr(cross_fitting, "can_batch", lambda _: False)
         model = boosting("low", n_jobs=n_jobs).fit(X, y, sample_weight=weight)
         models.append(model)
+    assert max(sizes) == n_jobs
     assert models[0].rounds_ == models[1].rounds_
     assert models[0].out_of_fold_loss_ == models[1].out_of_fold_loss_
     for name in ("feature", "threshold", "value", "gain", "set_codes"):

@@ -158,6 +158,7 @@ def share_trees(monkeypatch):
         ("poisson", {"num_leaves": 31, "max_bin": 15}),
         ("regression", {"extra_trees": True}),
         ("fair", {"monotone_constraints": [1, 0, -1, 0, 0]}),
+        ("regression", {"interaction_constraints": [[0, 1], [1, 2, 3], [4]]}),
     ],
 )
 def test_trees_grown_by_several_threads_are_the_same(

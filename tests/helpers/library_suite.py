@@ -27,7 +27,7 @@ def run_both(plugin, file, folder, chosen):
     """Return the results of a test file with the library's names and with ours.
 
     The library's own results are kept in the folder ``reports`` of `LIBRARY_TESTS`, for each
-    version of the library, the test file, the plugin and the selection.
+    version of the library and of those it uses, the test file, the plugin and the selection.
 
     Parameters
     ----------
@@ -44,7 +44,9 @@ def run_both(plugin, file, folder, chosen):
     -------
     theirs, ours : dict, from `read_outcomes`
     """
-    parts = Path(HOME, file).read_bytes(), (HELPERS / f"{plugin}.py").read_bytes(), chosen.encode()
+    used = sys.version, *(metadata.version(one) for one in ("numpy", "pandas", "scikit-learn"))
+    parts = Path(HOME, file).read_bytes(), (HELPERS / f"{plugin}.py").read_bytes()
+    parts += tuple(text.encode() for text in (chosen, *used))
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
     checkout = file.partition("/")[0]
     name = f"{Path(file).stem}-{metadata.version(checkout.lower())}-{key}.xml"
@@ -125,14 +127,15 @@ def check_file(capsys, theirs, ours, reasons, name):
 
     Returns
     -------
-    float, share of the cases that pass
+    int, int : number of the cases that pass, and of all
     """
     cases = {case for case, (outcome, made) in theirs.items() if outcome == "passed" and made}
     failed = {case for case in cases if ours[case][0] != "passed"}
-    share = 1.0 - len(failed) / len(cases)
+    assert cases, f"{name}: no case counts"
+    n_passed = len(cases) - len(failed)
     with capsys.disabled():
-        passed = f"{len(cases) - len(failed)} of {len(cases)}"
-        sys.stdout.write(f"\n{name}: {passed} cases passed ({share:.1%})\n")
+        share = n_passed / len(cases)
+        sys.stdout.write(f"\n{name}: {n_passed} of {len(cases)} cases passed ({share:.1%})\n")
     listed = {key: {case for case in cases if matches_key(case, key)} for key in reasons}
     unused = [key for key, result in listed.items() if not result]
     expected = set().union(*listed.values())
@@ -140,4 +143,4 @@ def check_file(capsys, theirs, ours, reasons, name):
     assert unused == [], f"keys that match no case: {unused}"
     assert without == [], f"failures that are not listed: {without}"
     assert passing == [], f"listed, but passing: {passing}"
-    return share
+    return n_passed, len(cases)

@@ -92,7 +92,7 @@ class VectorGrowth(NamedTuple):
     found: np.ndarray  # float64 (2, n_features, 3): gain, bin and missing_left of each feature
     drawn: np.ndarray  # uint8 (2, n_features)
     keys: np.ndarray  # float64 (n_features,)
-    units: np.ndarray  # float64 (lanes,), unit of each lane; 0 in lanes that are not used
+    units: np.ndarray  # float64 (lanes,), unit of each lane; 1 in lanes that are not used
     g_units: np.ndarray  # float64 (lanes,), 0 also in the lanes of H
     approximate: ApproximateScore
     scale: np.ndarray  # float64 (1,), factor of a score that makes it an approximate one

@@ -48,13 +48,14 @@ def can_batch(boosting):
     categories than bins. `gamma` must be applied during growth, and `max_leaves` only with
     `lossguide`.
     """
-    p, grower, objective = boosting.params, boosting.grower, boosting.objective
-    is_plain = type(boosting) is Rounds and isinstance(objective, Objective)
-    has_kind = is_plain and objective.kind in KINDS
+    p, objective = boosting.params, boosting.objective
+    if type(boosting) is not Rounds or not isinstance(objective, Objective):
+        return False
+    grower = boosting.grower
     keeps_splits = not p.max_leaves or (p.grow_policy == "lossguide" and p.max_leaves > 1)
     keeps_splits = keeps_splits and (prunes_before(p) or not p.gamma)
     return (
-        has_kind
+        objective.kind in KINDS
         and keeps_splits
         and min(p.subsample, p.colsample_bytree) == 1.0
         and (p.num_parallel_tree or 1) == 1

@@ -15,7 +15,7 @@ from algorithms.gbdt.sampling import seed_of
 from algorithms.newton.objectives import Custom, quantile_of
 from algorithms.newton.params import prunes_before
 from algorithms.newton.pruning import prune
-from algorithms.newton.sampling import Columns, draw_rows
+from algorithms.newton.sampling import Columns, draw_rows, read_feature_weights
 from algorithms.newton.several_targets import target_column
 from algorithms.newton.tree import NewtonTree
 from algorithms.runtime.threads import ALONE
@@ -58,6 +58,7 @@ class Rounds:
     def __post_init__(self):
         self.g = np.empty(self.score.shape, np.float32)
         self.h = np.empty(self.score.shape, np.float32)
+        read_feature_weights(self.params.feature_weights, self.n_features)  # ValueError if wrong
         if len(self.y) < SMALL:
             self.workers = ALONE
 

@@ -7,8 +7,8 @@ threads by phase. A phase does not include the phases that run inside it, so the
 those of the fit. The rest is Python between kernels. When the variable is not set, `timed_phase`
 and `timed_fit` return the function itself, so the timer costs nothing.
 
-Histograms, split search and partition are one phase, because one kernel does all three. On small
-tables one kernel adds many rounds; these are one phase.
+Histograms, split search and partition are one phase, because one kernel does all three. Below
+65 536 rows one kernel adds many rounds; these are one phase.
 """
 
 import os

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from round_batches_kit import assert_equal_models, make_classes, make_frame, record_counts
 from scipy import sparse
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
@@ -14,18 +15,7 @@ from algorithms.gbdt.kernels.grow_tree import FEW_ROWS
 from algorithms.gbdt.round_batches import MAX_ROUNDS, RoundBatches
 from algorithms.gbdt.thread_choice import FEW_VALUES
 
-FIELDS = ["feature", "threshold", "left", "right", "default_left", "value", "gain", "cover"]
-FIELDS += ["set_indptr", "set_codes", "categories", "offsets"]
 N_ROUNDS = MAX_ROUNDS + 9  # more than one batch
-
-
-def make_frame(n_rows=120):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
-    X.loc[::7, "a"] = np.nan
-    X["d"] = pd.Categorical(rng.choice(list("klmnop"), n_rows))
-    X["e"] = (rng.random(n_rows) < 0.1).astype(float)
-    return X, X["b"] + X["d"].cat.codes + 0.3 * rng.normal(size=n_rows)
 
 
 def fit_both(monkeypatch, model, *table):
@@ -39,24 +29,10 @@ def fit_both(monkeypatch, model, *table):
     return models
 
 
-def assert_equal_models(models):
-    for name in FIELDS:
-        batched, single = (getattr(model.ensemble_, name) for model in models)
-        assert np.array_equal(batched, single, equal_nan=True), name
-    assert models[0].n_iter_ == models[1].n_iter_
-
-
 @pytest.fixture
 def count_batches(monkeypatch):
     """Return a list with the number of rounds asked for in each batch."""
-    counts, add = [], RoundBatches.add
-
-    def counted(self, count):
-        counts.append(count)
-        return add(self, count)
-
-    monkeypatch.setattr(RoundBatches, "add", counted)
-    return counts
+    return record_counts(monkeypatch)
 
 
 OPTIONS = {"n_estimators": N_ROUNDS, "num_leaves": 7, "min_child_samples": 5, "random_state": 3}
@@ -88,12 +64,6 @@ def test_random_thresholds_are_the_same(monkeypatch, count_batches, min_split_ga
     assert_equal_models(models)
     assert len(count_batches) >= 2
     assert models[0].n_iter_ == N_ROUNDS  # a round without a split does not end training
-
-
-def make_classes(n_rows, n_classes=5):
-    """Return a table and class codes of unequal frequency."""
-    X, y = make_frame(n_rows)
-    return X, np.digitize(y, np.linspace(0.5, 4.0, n_classes - 1))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])

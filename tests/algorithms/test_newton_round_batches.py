@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from round_batches_kit import assert_equal_models as assert_equal_rounds
+from round_batches_kit import make_classes, make_frame, record_counts
 from scipy import sparse
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
@@ -12,25 +14,8 @@ from algorithms.gbdt.round_batches import MAX_ROUNDS, RoundBatches
 from algorithms.gbdt.thread_choice import FEW_VALUES
 from algorithms.newton import base
 
-FIELDS = ["feature", "threshold", "left", "right", "default_left", "value", "gain", "cover"]
-FIELDS += ["set_indptr", "set_codes", "categories", "offsets", "output", "base"]
 N_ROUNDS = MAX_ROUNDS + 9  # more than one batch
 OPTIONS = {"n_estimators": N_ROUNDS, "max_depth": 3, "random_state": 3}
-
-
-def make_frame(n_rows=150):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
-    X.loc[::7, "a"] = np.nan
-    X["d"] = pd.Categorical(rng.choice(list("klmnop"), n_rows))
-    X["e"] = (rng.random(n_rows) < 0.1).astype(float)
-    return X, X["b"] + X["d"].cat.codes + 0.3 * rng.normal(size=n_rows)
-
-
-def make_classes(n_rows):
-    """Return a table and class codes of unequal frequency."""
-    X, y = make_frame(n_rows)
-    return X, np.digitize(y, np.linspace(0.5, 4.0, 4))
 
 
 def random_weights(n_rows):
@@ -49,23 +34,14 @@ def fit_both(monkeypatch, model, *table):
 
 
 def assert_equal_models(models):
-    for name in FIELDS:
-        batched, single = (getattr(model.ensemble_, name) for model in models)
-        assert np.array_equal(batched, single, equal_nan=True), name
-    assert models[0].n_iter_ == models[1].n_iter_ == models[0].n_estimators
+    assert_equal_rounds(models)
+    assert models[0].n_iter_ == models[0].n_estimators
 
 
 @pytest.fixture
 def count_batches(monkeypatch):
     """Return a list with the number of rounds asked for in each batch."""
-    counts, add = [], RoundBatches.add
-
-    def counted(self, count):
-        counts.append(count)
-        return add(self, count)
-
-    monkeypatch.setattr(RoundBatches, "add", counted)
-    return counts
+    return record_counts(monkeypatch)
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])

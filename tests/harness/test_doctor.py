@@ -81,6 +81,8 @@ def test_library_series_unsupported_by_parity_gives_a_warning(
     check = doctor.library("xgboost", "")
     assert check.state == "warn"
     assert "3.2" in check.message
+    newest = "3.2" if sys.version_info < (3, 12) else "3.4"  # later releases need Python 3.12
+    assert f"xgboost=={newest}.*" in check.advice
     for installed in ("3.2.7", "3.4.1"):
         monkeypatch.setattr(doctor, "version", lambda _, installed=installed: installed)
         assert doctor.library("xgboost", "").state == "ok"

@@ -15,8 +15,11 @@ class DeferredModule(ModuleType):
     """Module that is imported when one of its attributes is first read."""
 
     def __getattr__(self, name):
-        remove_placeholder(self)
-        return getattr(importlib.import_module(self.__name__), name)
+        found = self.__dict__.get("_imported")
+        if found is None:
+            remove_placeholder(self)
+            found = self.__dict__["_imported"] = importlib.import_module(self.__name__)
+        return getattr(found, name)
 
 
 def remove_placeholder(module):

@@ -109,8 +109,10 @@ class DerivedColumns:
         if not missing:
             return X
         codes_of = dict(zip(self.categories.columns, codes, strict=True))
-        levels, columns = {}, np.empty((len(X), len(missing)), np.float32)
-        for out, feature in zip(columns.T, missing, strict=True):
+        levels, first = {}, X.shape[1]
+        table = np.empty((len(X), self.n_columns), np.float32)
+        table[:, :first] = X
+        for out, feature in zip(table.T[first:], missing, strict=True):
             if isinstance(feature, Indicator):
                 out[:] = codes_of[feature.column] == feature.level
                 continue
@@ -119,7 +121,7 @@ class DerivedColumns:
                 parts = projection_parts(projection, codes_of, X)
                 levels[projection] = self.combiners[projection].transform(parts)
             out[:] = self.values[feature][levels[projection]]
-        return np.hstack([X, columns])
+        return table
 
     def share_back(self, amounts):
         """Return amounts by column of X, float64 (…, n_features).

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms.compat.inputs import as_rows
+from algorithms.estimator.deferred_imports import is_frame
 from algorithms.model_io.catboost_categories import DERIVED
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.model_files import ATTRIBUTE, format_of
@@ -169,7 +170,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         """Return validated X, float32 array or CSR matrix, with the derived columns appended."""
         if self._derived is None:
             return read_rows(self, X, reset=False)
-        numeric, codes = self._derived.categories.read(as_rows(X))
+        numeric, codes = self._derived.categories.read(X if is_frame(X) else as_rows(X))
         return self._derived.append(read_rows(self, numeric, reset=False), codes)
 
     def _raw(self, X, ntree_start=0, ntree_end=0):

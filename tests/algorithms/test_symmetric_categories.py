@@ -192,6 +192,37 @@ def test_the_identity_of_a_category_is_its_text():
     np.testing.assert_array_equal(codes, [[1, 0, 0], [0, 1, 0]])
 
 
+@pytest.mark.parametrize("kind", ["object", "str", "string", "category", "array"])
+def test_one_row_is_predicted_as_in_a_table_for_each_kind_of_column(kind):
+    rng = np.random.default_rng(3)
+    number, color = rng.random(200), rng.integers(0, 5, 200)
+    letters = np.array(list("abcde"), object)[color]
+    y = number + (color == 2)
+    X = pd.DataFrame({"letter": letters, "code": rng.integers(0, 60, 200), "number": number})
+    new = X.iloc[:60].copy()
+    new.loc[7, "letter"], new.loc[9, "code"] = "unseen", -1
+    settings = {"n_estimators": 5, "cat_features": [0, 1]}
+    expected = SymmetricBoostingRegressor(**settings).fit(X, y).predict(new)
+    if kind == "array":
+        X, new = X.to_numpy(), new.to_numpy()
+    else:
+        X, new = X.astype({"letter": kind}), new.astype({"letter": kind})
+    model = SymmetricBoostingRegressor(**settings).fit(X, y)
+    np.testing.assert_array_equal(model.predict(new), expected)
+    single = [model.predict(new[i : i + 1])[0] for i in range(len(new))]
+    np.testing.assert_array_equal(single, expected)
+
+
+def test_missing_values_of_a_nullable_integer_column_are_one_category():
+    codes = pd.array([1, 2, None, 1, None, 2] * 10, dtype="Int64")
+    X = pd.DataFrame({"code": codes, "number": np.arange(60.0)})
+    y = X["code"].isna().to_numpy().astype(float)
+    model = SymmetricBoostingRegressor(n_estimators=20, cat_features=["code"]).fit(X, y)
+    as_text = X.assign(code=["nan" if pd.isna(one) else str(one) for one in codes])
+    np.testing.assert_array_equal(model.predict(X), model.predict(as_text))
+    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.99
+
+
 @pytest.mark.parametrize(
     ("X", "cat_features", "match"),
     [

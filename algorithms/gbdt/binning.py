@@ -21,15 +21,12 @@ from algorithms.gbdt.phase_timer import BINNING, EDGES, timed_phase
 from algorithms.gbdt.sparse_columns import Edges
 from algorithms.gbdt.sparse_edges import EdgeLimits, choose_column_edges
 from algorithms.gbdt.split_table import split_columns
-from algorithms.trees.kernels.presort import BUCKETS
-from algorithms.trees.kernels.radix_sort import PASSES, sort_values
 
 SAMPLE_SEED = 1
 END_OF_CODES = 1 << 31  # category codes are below it, because trees store them as int32
 ALL = 1 << 32
 ROWS_A_SHARE = 4096
 VALUES_AT_ONCE = 1 << 21  # sampled values that are transposed together
-FEW_TO_SORT = 4096  # values below which a comparison sort is faster than a radix sort
 
 
 @dataclass(frozen=True)
@@ -235,19 +232,10 @@ def runs_of(values, n_zeros=0):
     """
     ordered = np.empty(len(values) + 1, values.dtype)
     np.add(values, 0.0, out=ordered[:-1])  # −0.0 becomes 0.0
-    sort(ordered[:-1])
+    ordered[:-1].sort()  # NumPy uses vector instructions: a quarter of the time of a radix sort
     counts = np.empty(len(ordered), np.int64)
     n_runs = count_runs(ordered, len(values), counts, n_zeros)
     return ordered[:n_runs], counts[:n_runs]
-
-
-def sort(values):
-    """Sort numbers in place, NaN last."""
-    if len(values) < FEW_TO_SORT:
-        values.sort()
-        return
-    bits = values.view(np.uint64 if values.itemsize == 8 else np.uint32)
-    sort_values(values, bits, np.empty_like(bits), np.empty((PASSES, BUCKETS), np.uint32))
 
 
 def find_missing(X, workers):

@@ -10,7 +10,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.bin_edges import find_column_edges
 
-MAX_ENTRIES = 4096  # maximum entries of a column in the kernel; a radix sort is faster for more
+MAX_ENTRIES = 4096  # maximum entries of a column in the kernel; NumPy sorts more of them faster
 LEFT_OUT = -1
 
 

@@ -6,7 +6,6 @@ additional border at the lowest float32) or above them ("Max").
 
 import numpy as np
 
-from algorithms.gbdt.binning import sort
 from algorithms.symmetric.kernels.borders import ENTROPY, LOG_SUM, split_exactly, split_greedily
 
 LOWEST, HIGHEST = np.finfo(np.float32).min, np.finfo(np.float32).max
@@ -31,7 +30,7 @@ def find_borders(values, border_type, most_borders, nan_mode):
         borders = NONE
     else:
         known = known + np.float32(0.0)  # −0.0 becomes 0.0
-        sort(known)
+        known.sort()
         borders = np.unique(CHOOSERS[border_type](known, most) + np.float32(0.0))
     if has_nan and nan_mode == "Max":
         borders = np.append(borders, HIGHEST)

@@ -187,13 +187,13 @@ class Booster:
             tree.nodes["gain"] *= self.weight_unit
         if self.linear is not None and self.has_linear_leaves(number, tree):
             leaves = grower.grown_leaves()
-            tree = self.fit_linear_leaves(grower, tree, leaves, g, h)
+            tree = self.fit_linear_leaves(grower, tree, leaves, k, (g, h))
         tree.scale(self.rate)
         if not self.rounds and tree.n_leaves == 1 and self.target.constant is not None:
             tree.nodes["value"] = self.target.constant[k]  # as in LightGBM
         if tree.linear is None:
             grower.add_to(self.score[k], tree)
-        else:
+        elif len(leaves.rows) < self.score.shape[1]:
             self.linear.add_to(self.score[k], grower.leaf_of, tree, leaves, grower)
         return tree
 
@@ -203,9 +203,15 @@ class Booster:
         return not is_first and tree.n_leaves > 1
 
     @timed_phase(LINEAR_LEAVES)
-    def fit_linear_leaves(self, grower, tree, leaves, g, h):
-        """Return the last tree of a grower with linear leaves."""
-        return replace(tree, linear=self.linear.fit(tree.nodes, leaves, g, h, grower.share_leaves))
+    def fit_linear_leaves(self, grower, tree, leaves, k, derivatives):
+        """Return the last tree of a grower with linear leaves.
+
+        Its outputs, times the learning rate, are added to score k if it was grown on all rows.
+        """
+        score = self.score[k]
+        updated = (score, self.rate) if len(leaves.rows) == len(score) else ()
+        given = tree.nodes, leaves, *derivatives, grower.share_leaves, *updated
+        return replace(tree, linear=self.linear.fit(*given))
 
     def rounding_seed(self, number, k):
         """Return the seed of the rounding of gradients for the tree of a round and a score."""

@@ -55,7 +55,8 @@ class Grower:
         self.is_large = n_rows >= ROWS_TO_MARK or count_values(bins) >= LARGE
         self.team = make_team(self.size)
         self._resident_threads = None
-        self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
+        self._leaf_of = np.zeros(n_rows, np.uint16 if leaves < 1 << 16 else np.uint32)
+        self._is_marked = True
         n_cells = stride_of(bins.layout) * n_columns
         self.leaves = np.zeros(leaves, booster_arrays.LEAF)
         self.scratch = booster_arrays.Scratch(
@@ -90,7 +91,7 @@ class Grower:
         )
 
     def grow(self, records, scale, seed, rows=None, features=None):
-        """Grow a tree, and write each row's leaf to `leaf_of`.
+        """Grow a tree.
 
         Parameters
         ----------
@@ -123,8 +124,19 @@ class Grower:
         check_interrupt(self.team.flag)
         self._own = growth
         self.n_leaves = int(growth.state[booster_arrays.LEAVES])
-        self._mark()
+        self._is_marked = False
         return self._take()
+
+    @property
+    def leaf_of(self):
+        """Leaf of each row in the last tree, (n_rows,) uint16 or uint32; overwritten by the next.
+
+        It is written when it is first read. Only one thread may read it.
+        """
+        if not self._is_marked:
+            self._mark()
+            self._is_marked = True
+        return self._leaf_of
 
     @timed_phase(GROWTH)
     def _share_growing(self, given, records, own, scale):
@@ -163,7 +175,7 @@ class Grower:
     @timed_phase(SCORES)
     def _mark(self):
         """Write every row's leaf."""
-        growth, leaf_of, columns = self._own, self.leaf_of, self.bins.columns
+        growth, leaf_of, columns = self._own, self._leaf_of, self.bins.columns
         runs = self._runs() if len(growth.rows) < len(leaf_of) else None
         if runs is not None:
 
@@ -177,7 +189,7 @@ class Grower:
     def _runs(self):
         """Return the last tree's splits in the form of `place_rows`, or None if not supported."""
         growth, places = self._own, self.bins.layout
-        are_few = 2 * len(growth.rows) > len(self.leaf_of)  # others: parting them costs less
+        are_few = 2 * len(growth.rows) > len(self._leaf_of)  # others: parting them costs less
         most = MAX_LEAVES // 2 if are_few else MAX_LEAVES
         if len(self.bins.sparse.cells) or self.n_leaves > most:
             return None
@@ -188,7 +200,7 @@ class Grower:
 
     def _of_others(self):
         """Return a task that writes the leaves of rows that the last tree was not grown on."""
-        growth, bins, leaf_of = self._own, self.bins, self.leaf_of
+        growth, bins, leaf_of = self._own, self.bins, self._leaf_of
         nodes, of_leaves = (
             growth.nodes[: 2 * self.n_leaves - 1],
             self.leaves["node"][: self.n_leaves],
@@ -228,8 +240,9 @@ class Grower:
     def add_to(self, score, tree):
         """Add the last tree's values to the score of every row, float64 (n_rows,)."""
         values = tree.nodes["value"][self.leaves["node"][: self.n_leaves]]
+        leaf_of = self.leaf_of
         self.share_rows(
-            lambda first, last: add_leaves(score, self.leaf_of, values, first, last), len(score)
+            lambda first, last: add_leaves(score, leaf_of, values, first, last), len(score)
         )
 
     def _take(self):

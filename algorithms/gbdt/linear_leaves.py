@@ -14,16 +14,22 @@ from scipy import sparse
 from algorithms.gbdt.kernels.linear_leaves import (
     BLOCK,
     COLUMNS,
+    LeafTerms,
+    LinearModels,
     LinearOutputs,
     LinearRules,
     LinearWork,
-    add_leaf_by_leaf,
+    RegressionRows,
+    UpdatedScores,
     add_linear_leaves,
     count_path_terms,
     fit_leaves,
+    index_by_node,
     list_path_terms,
 )
 from algorithms.gbdt.phase_timer import SCORES, timed_phase
+
+NO_UPDATE = UpdatedScores(np.empty(0), np.empty(0), 1.0)
 
 
 class GrownLeaves(NamedTuple):
@@ -36,7 +42,9 @@ class GrownLeaves(NamedTuple):
     @classmethod
     def of(cls, leaves, rows):
         """Return the `GrownLeaves` of a kernel's leaves, with fields node, start and end."""
-        return cls(leaves["node"], rows, np.stack([leaves["start"], leaves["end"]], axis=1))
+        spans = np.empty((len(leaves), 2), np.int64)
+        spans[:, 0], spans[:, 1] = leaves["start"], leaves["end"]
+        return cls(leaves["node"], rows, spans)
 
 
 class LeafModels(NamedTuple):
@@ -72,9 +80,13 @@ class LinearLeafFitter:
         self.is_categorical = np.asarray(is_categorical, bool)
         self.linear_lambda, self.like_lightgbm = float(linear_lambda), like_lightgbm
         self.has_missing = np.isnan(self.values).any(axis=0)
+        self.spare_work = []  # LinearWork that no thread uses
 
-    def fit(self, nodes, leaves, g, h, share):
+    def fit(self, nodes, leaves, g, h, share, score=NO_UPDATE.score, learning_rate=1.0):
         """Return the `LeafModels` of a tree; leaves without a model keep their values.
+
+        The outputs are added to the scores too, which takes less time than `add_to` does, because
+        the values of the rows have been read for the regressions.
 
         Parameters
         ----------
@@ -82,15 +94,22 @@ class LinearLeafFitter:
         leaves : GrownLeaves
         g, h : float32 (n_rows,); an empty h means ones
         share : callable (task, count), runs task(first, last) on ranges that cover 0 … count − 1
+        score : float64 (n_rows,), updated; (0,): none
+        learning_rate : float, factor of the outputs that are added to the scores
         """
         order = np.argsort(leaves.nodes)
         leaf_nodes = np.ascontiguousarray(leaves.nodes[order], np.int64)
         start, feature = self._list_terms(nodes, leaf_nodes)
         leaves = GrownLeaves(leaf_nodes, leaves.rows, leaves.spans[order])
-        constant, coefficient = self.fit_terms(leaves, start, feature, g, h, share)
-        return self._index_by_node(nodes, leaf_nodes, constant, start, feature, coefficient)
+        updated = UpdatedScores(score, nodes["value"][leaf_nodes], float(learning_rate))
+        models = self.fit_terms(leaves, start, feature, g, h, share, updated)
+        starts = np.empty(len(nodes) + 1, np.int64)
+        by_node = nodes["value"].copy(), starts, np.empty_like(feature), np.empty(len(feature))
+        own = LeafTerms(leaves.rows, leaves.spans, start, feature)
+        n_terms = index_by_node(own, leaf_nodes, models, by_node)
+        return LeafModels(*by_node[:2], *(terms[:n_terms] for terms in by_node[2:]))
 
-    def fit_terms(self, leaves, start, feature, g, h, share):
+    def fit_terms(self, leaves, start, feature, g, h, share, updated=NO_UPDATE):
         """Return the constants and coefficients of leaves with given terms.
 
         Parameters
@@ -99,6 +118,7 @@ class LinearLeafFitter:
         start : int64 (n_leaves + 1,), start of each leaf's terms
         feature : int32 (n_terms,), ascending within a leaf
         g, h, share : as in `fit`
+        updated : UpdatedScores
 
         Returns
         -------
@@ -107,52 +127,45 @@ class LinearLeafFitter:
         """
         has_missing = bool(self.has_missing[feature].any())
         rules = LinearRules(self.linear_lambda, self.like_lightgbm, has_missing)
-        coefficient, constant = np.empty(len(feature)), np.empty(len(leaves.nodes))
+        models = LinearModels(np.empty(len(leaves.nodes)), np.empty(len(feature)))
         spans = np.ascontiguousarray(leaves.spans, np.int64)
-        given = self.values, g, h, leaves.rows, spans, start, feature, rules
-        n_unknowns = int(np.diff(start).max()) + 1
-        n_rows = int((spans[:, 1] - spans[:, 0]).max()) if has_missing else 0
+        given = RegressionRows(self.values, g, h), LeafTerms(leaves.rows, spans, start, feature)
+        n_terms, n_rows = start[1:] - start[:-1], spans[:, 1] - spans[:, 0]
+        sizes = n_terms.max() + 1, n_rows.max() if has_missing else 0, (n_terms * n_rows).max()
 
         def fit(first, last):
-            work = make_work(n_unknowns, n_rows)
-            fit_leaves(*given, work, coefficient, constant, first, last)
+            work = self._take_work(*sizes)
+            fit_leaves(*given, rules, work, models, updated, first, last)
+            self.spare_work.append(work)
 
-        share_by_rows(share, fit, spans)
-        return constant, coefficient
+        share_by_rows(share, fit, n_rows)
+        return models
+
+    def _take_work(self, n_unknowns, n_rows, n_values):
+        """Return the scratch space of one thread, for leaves of at most this size."""
+        try:
+            work = self.spare_work.pop()
+        except IndexError:
+            return make_work(n_unknowns, n_rows, n_values)
+        had = len(work.moments), len(work.complete), len(work.values)
+        needed = n_unknowns, n_rows, n_values
+        if all(size >= need for size, need in zip(had, needed, strict=True)):
+            return work
+        return make_work(*map(max, had, needed))
 
     def _list_terms(self, nodes, leaf_nodes):
         """Return the start of each leaf's terms, and the features of all terms."""
-        inner = np.flatnonzero(nodes["left"] >= 0)
-        parent = np.full(len(nodes), -1, np.int64)
-        parent[nodes["left"][inner]] = parent[nodes["right"][inner]] = inner
-        feature = np.full(len(nodes), -1, np.int64)
-        split = nodes["feature"][inner]
-        feature[inner] = np.where(self.is_categorical[split], -1, split)
-        start = np.empty(len(leaf_nodes) + 1, np.int64)
+        parent, start = np.empty(len(nodes), np.int64), np.empty(len(leaf_nodes) + 1, np.int64)
         seen = np.zeros(len(self.is_categorical), np.int64)
-        count_path_terms(parent, feature, leaf_nodes, seen, start)
+        given = nodes, self.is_categorical, leaf_nodes, parent
+        count_path_terms(*given, seen, start)
         terms = np.empty(start[-1], np.int32)
-        list_path_terms(parent, feature, leaf_nodes, start, terms)
+        list_path_terms(*given, start, terms)
         return start, terms
-
-    @staticmethod
-    def _index_by_node(nodes, leaf_nodes, constant, start, feature, coefficient):
-        """Return the `LeafModels`, indexed by node, without the terms that are 0."""
-        kept = coefficient != 0.0
-        if not kept.all():
-            start = np.concatenate([[0], np.cumsum(kept)])[start]
-            feature, coefficient = feature[kept], coefficient[kept]
-        start_of_node = np.zeros(len(nodes) + 1, np.int64)
-        start_of_node[leaf_nodes + 1] = start[1:] - start[:-1]
-        np.cumsum(start_of_node, out=start_of_node)
-        constants = nodes["value"].copy()
-        is_fitted = constant == constant  # noqa: PLR0124 - not NaN
-        constants[leaf_nodes[is_fitted]] = constant[is_fitted]
-        return LeafModels(constants, start_of_node, feature, coefficient)
 
     @timed_phase(SCORES)
     def add_to(self, score, leaf_of, tree, leaves, grower):
-        """Add the outputs of a tree to the score of every row.
+        """Add the outputs of a tree to the score of every row, if it was grown on some of them.
 
         Parameters
         ----------
@@ -160,43 +173,38 @@ class LinearLeafFitter:
         leaf_of : (n_rows,) uint16 or uint32, leaf of each row
         tree : object with ``nodes`` and the `LeafModels` ``linear``
         leaves : GrownLeaves
-        grower : object with ``share_leaves`` and ``share_rows``, as in `Grower`
+        grower : object with ``share_rows``, as in `Grower`
         """
         linear, nodes = tree.linear, leaves.nodes
         fallback = np.ascontiguousarray(tree.nodes["value"][nodes])
         ends = linear.start[nodes], linear.start[nodes + 1]
         outputs = LinearOutputs(linear.constant[nodes], fallback, *ends)
         given = self.values, outputs, linear.feature, linear.coefficient
-        if len(leaves.rows) < len(score):
 
-            def add_rows(first, last):
-                add_linear_leaves(score, leaf_of, *given, first, last)
+        def add_rows(first, last):
+            add_linear_leaves(score, leaf_of, *given, first, last)
 
-            grower.share_rows(add_rows, len(score))
-            return
-
-        def add_leaves(first, last):
-            total = np.empty(BLOCK)
-            add_leaf_by_leaf(score, leaves.rows, leaves.spans, *given, total, first, last)
-
-        share_by_rows(grower.share_leaves, add_leaves, leaves.spans)
+        grower.share_rows(add_rows, len(score))
 
 
-def share_by_rows(share, task, spans):
+def share_by_rows(share, task, n_rows):
     """Run task(first, last) on ranges of leaves that have similar numbers of rows.
 
     Parameters
     ----------
     share : callable (task, count), runs task(first, last) on ranges that cover 0 … count − 1
-    spans : int64 (n_leaves, 2), start and end of each leaf's rows
+    n_rows : int64 (n_leaves,), number of rows of each leaf
     """
-    ends = np.cumsum(spans[:, 1] - spans[:, 0])
-    starts = np.concatenate([[0], ends[:-1]])
+    count = int(n_rows.sum()) + 1
 
     def run(first, last):
+        if last - first == count:
+            task(0, len(n_rows))
+            return
+        starts = np.cumsum(n_rows) - n_rows
         task(*np.searchsorted(starts, (first, last)).tolist())
 
-    share(run, int(ends[-1]) + 1)
+    share(run, count)
 
 
 def call_once(task, count):
@@ -204,11 +212,12 @@ def call_once(task, count):
     task(0, count)
 
 
-def make_work(n_unknowns, n_rows):
+def make_work(n_unknowns, n_rows, n_values):
     """Return the scratch space of one thread, for leaves of at most this size."""
     return LinearWork(
         products=np.empty(n_unknowns * n_unknowns),
         moments=np.empty(n_unknowns),
+        values=np.empty(n_values),
         block=np.zeros(BLOCK * (n_unknowns + COLUMNS)),
         g=np.empty(BLOCK),
         h=np.empty(BLOCK),
@@ -216,7 +225,7 @@ def make_work(n_unknowns, n_rows):
         origin=np.empty(n_unknowns),
         scale=np.empty(n_unknowns),
         order=np.empty(n_unknowns, np.int64),
-        rows=np.empty(n_rows, np.uint32),
+        complete=np.empty(n_rows, np.uint32),
     )
 
 

@@ -34,19 +34,52 @@ class LinearRules(NamedTuple):
     has_missing: bool  # some feature of the tree has missing values
 
 
+class RegressionRows(NamedTuple):
+    """The rows of the table."""
+
+    values: np.ndarray  # float64 (n_rows, n_features), NaN where missing
+    g: np.ndarray  # float32 (n_rows,)
+    h: np.ndarray  # float32 (n_rows,); (0,): ones
+
+
+class LeafTerms(NamedTuple):
+    """Rows and features of the leaves."""
+
+    rows: np.ndarray  # uint32, rows by leaf
+    spans: np.ndarray  # int64 (n_leaves, 2), start and end of each leaf's rows
+    start: np.ndarray  # int64 (n_leaves + 1,), start of each leaf's terms
+    feature: np.ndarray  # int32 (n_terms,), ascending within a leaf
+
+
+class LinearModels(NamedTuple):
+    """The fitted models, written."""
+
+    constant: np.ndarray  # float64 (n_leaves,); NaN if the leaf keeps its value
+    coefficient: np.ndarray  # float64 (n_terms,); 0 for terms that are left out
+
+
+class UpdatedScores(NamedTuple):
+    """Scores that the outputs of the fitted leaves are added to."""
+
+    score: np.ndarray  # float64 (n_rows,); (0,): none
+    fallback: np.ndarray  # float64 (n_leaves,), value of a leaf without or beside its model
+    learning_rate: float  # factor of all outputs
+
+
 class LinearWork(NamedTuple):
-    """Scratch space of one thread, for leaves of at most m unknowns."""
+    """Scratch space of one thread, for leaves of at most m unknowns and n rows."""
 
     products: np.ndarray  # float64 (m²,): XᵀHX
     moments: np.ndarray  # float64 (m,): Xᵀg, then the solution
+    values: np.ndarray  # float64 (n · (m − 1),): values of a leaf, column by column
     block: np.ndarray  # float64 (BLOCK · (m + COLUMNS),): values of some rows, column by column
     g: np.ndarray  # float64 (BLOCK,)
     h: np.ndarray  # float64 (BLOCK,)
-    weighted: np.ndarray  # float64 (BLOCK,): a column times h
+    weighted: np.ndarray  # float64 (BLOCK,): a column times h, or outputs of rows
     origin: np.ndarray  # float64 (m,): values of the leaf's first row
     scale: np.ndarray  # float64 (m,): factors that make the diagonal 1
     order: np.ndarray  # int64 (m,): unknown of each column
-    rows: np.ndarray  # uint32: rows of a leaf without missing values
+    complete: np.ndarray  # uint32 (n,): numbers of the leaf's rows without missing values
 
 
 class LinearOutputs(NamedTuple):
@@ -59,105 +92,179 @@ class LinearOutputs(NamedTuple):
 
 
 @kernel
-def fit_leaves(
-    values, g, h, rows, spans, start, feature, rules, work, coefficient, constant, first, last
-):
-    """Fit the linear models of the leaves ``first`` to ``last`` − 1.
+def fit_leaves(data, leaves, rules, work, models, updated, first, last):
+    """Fit the linear models of the leaves ``first`` to ``last`` − 1, and update the scores.
 
     Parameters
     ----------
-    values : float64 (n_rows, n_features), NaN where missing
-    g, h : float32 (n_rows,); an empty h means ones
-    rows : uint32, rows by leaf
-    spans : int64 (n_leaves, 2), start and end of each leaf's rows
-    start : int64 (n_leaves + 1,), start of each leaf's terms in the next arrays
-    feature : int32 (n_terms,), ascending within a leaf
+    data : RegressionRows
+    leaves : LeafTerms
     rules : LinearRules
     work : LinearWork, of this thread
-    coefficient : float64 (n_terms,), written; 0 for terms that are left out
-    constant : float64 (n_leaves,), written; NaN if the leaf keeps its value
+    models : LinearModels, written
+    updated : UpdatedScores, written
     """
     for leaf in range(first, last):
-        terms = feature[start[leaf] : start[leaf + 1]]
-        m = len(terms) + 1
-        own = rows[spans[leaf, 0] : spans[leaf, 1]]
-        constant[leaf] = np.nan
-        coefficient[start[leaf] : start[leaf + 1]] = 0.0
-        count = len(own)
-        if rules.has_missing:
-            n_rows, n_values = copy_complete_rows(values, own, terms, work.rows)
-            own = work.rows[:n_rows]
-            count = n_values if rules.like_lightgbm else n_rows
-        if count < m or len(own) == 0 or (m == 1 and not rules.like_lightgbm):
-            continue
-        add_products(values, g, h, own, terms, rules, work)
-        rank = solve(work, m, rules)
-        found = coefficient[start[leaf] : start[leaf + 1]]
-        constant[leaf] = write_solution(work, m, rank, found)
+        begin, end = leaves.start[leaf], leaves.start[leaf + 1]
+        terms, found = leaves.feature[begin:end], models.coefficient[begin:end]
+        own = leaves.rows[leaves.spans[leaf, 0] : leaves.spans[leaf, 1]]
+        found[:] = 0.0
+        copy_values(data.values, own, terms, work.values)
+        constant = fit_leaf(data, own, terms, rules, work, found)
+        models.constant[leaf] = constant
+        if len(updated.score):
+            fallback, rate = updated.fallback[leaf], updated.learning_rate
+            constant = fallback if np.isnan(constant) else constant
+            add_outputs(own, constant * rate, fallback * rate, rate, found, work, updated.score)
 
 
 @inner_kernel
-def copy_complete_rows(values, own, terms, complete):
-    """Copy the rows without missing values in the terms; return how many, and a number of values.
+def fit_leaf(data, own, terms, rules, work, found):
+    """Write the coefficients of a leaf; return its constant, or NaN if it keeps its value."""
+    m, n_rows = len(terms) + 1, len(own)
+    count = n_rows
+    if rules.has_missing:
+        n_rows, n_values = list_complete_rows(work.values, n_rows, m - 1, work.complete)
+        count = n_values if rules.like_lightgbm else n_rows
+    if count < m or n_rows == 0 or (m == 1 and not rules.like_lightgbm):
+        return np.nan
+    add_products(data, own, n_rows, m, rules, work)
+    rank = solve(work, m, rules)
+    return write_solution(work, m, rank, found)
+
+
+@inner_kernel
+def copy_values(values, own, terms, copied):
+    """Copy the values of a leaf's rows, column by column."""
+    n = np.uint64(len(own))
+    for begin in range(np.uint64(0), n, np.uint64(BLOCK)):
+        end = min(begin + np.uint64(BLOCK), n)
+        for j in range(np.uint64(len(terms))):
+            f, at = np.uint64(terms[j]), j * n
+            for i in range(begin, end):
+                copied[at + i] = values[np.uint64(own[i]), f]
+
+
+@inner_kernel
+def list_complete_rows(copied, n, n_terms, complete):
+    """List the rows of a leaf without missing values; return how many, and a number of values.
 
     The second number is compared by LightGBM with the number of features. It counts the values of
     each row up to its first missing one.
+
+    Parameters
+    ----------
+    copied : from `copy_values`
+    n : number of rows
+    complete : uint32, written
     """
     n_rows, n_values = 0, 0
-    for i in range(len(own)):
+    for i in range(n):
         n_known = 0
-        for j in range(len(terms)):
-            if np.isnan(values[own[i], terms[j]]):
+        for j in range(n_terms):
+            if np.isnan(copied[j * n + i]):
                 break
             n_known += 1
         n_values += n_known
-        if n_known == len(terms):
-            complete[n_rows] = own[i]
+        if n_known == n_terms:
+            complete[n_rows] = i
             n_rows += 1
     return n_rows, n_values
 
 
 @inner_kernel
-def add_products(values, g, h, own, terms, rules, work):
-    """Write the upper triangle of XᵀHX and Xᵀg of a leaf to ``work``."""
-    p, origin = len(terms), work.origin
-    m = p + 1
+def add_products(data, own, n_rows, m, rules, work):
+    """Write the upper triangle of XᵀHX and Xᵀg of a leaf to ``work``.
+
+    Parameters
+    ----------
+    own : rows of the leaf
+    n_rows : number of rows without missing values
+    """
+    p, origin, complete = m - 1, work.origin, work.complete[: len(own) if rules.has_missing else 0]
     for i in range(m * m):
         work.products[i] = 0.0
     for j in range(m):
         work.moments[j], origin[j] = 0.0, 0.0
     if not rules.like_lightgbm:
         for j in range(p):
-            origin[j] = values[own[0], terms[j]]
-    for first in range(0, len(own), BLOCK):
-        n = min(BLOCK, len(own) - first)
-        copy_block(values, g, h, own[first : first + n], terms, work)
+            origin[j] = work.values[j * len(own) + (complete[0] if len(complete) else 0)]
+    for first in range(0, n_rows, BLOCK):
+        n = min(BLOCK, n_rows - first)
+        copy_block(data, own, complete, first, n, p, work)
         if rules.like_lightgbm:
-            add_in_order(work, m, n, len(h) > 0)
+            add_in_order(work, m, n, len(data.h) > 0)
         else:
-            add_block(work, m, n, len(h) > 0)
+            add_block(work, m, n, len(data.h) > 0)
 
 
 @inner_kernel
-def copy_block(values, g, h, own, terms, work):
-    """Copy the values of some rows, column by column; entries up to the next step are 0."""
-    n, block = np.uint64(len(own)), work.block
-    for j in range(len(terms)):
-        f, origin = np.uint64(terms[j]), work.origin[j]
-        x = block[j * BLOCK : (j + 1) * BLOCK]
-        for i in range(n):
-            x[i] = values[np.uint64(own[i]), f] - origin
-    ones = block[len(terms) * BLOCK : (len(terms) + 1) * BLOCK]
+def copy_block(data, own, complete, first, n, n_terms, work):
+    """Copy the values of some rows relative to the origin; entries up to the next step are 0.
+
+    Parameters
+    ----------
+    own : rows of the leaf
+    complete : uint32, numbers of the rows without missing values; (0,): all
+    first, n : first of these rows, and how many
+    """
+    n, first, n_own, block = np.uint64(n), np.uint64(first), np.uint64(len(own)), work.block
+    for j in range(n_terms):
+        origin, x = work.origin[j], block[j * BLOCK : (j + 1) * BLOCK]
+        at = np.uint64(j) * n_own
+        if len(complete):
+            for i in range(n):
+                x[i] = work.values[at + np.uint64(complete[first + i])] - origin
+        else:
+            for i in range(n):
+                x[i] = work.values[at + first + i] - origin
+    ones = block[n_terms * BLOCK : (n_terms + 1) * BLOCK]
+    copy_derivative(data.g, own, complete, first, n, work.g)
+    if len(data.h):
+        copy_derivative(data.h, own, complete, first, n, work.h)
     for i in range(n):
-        work.g[i] = np.float64(g[np.uint64(own[i])])
         ones[i] = 1.0
-    if len(h):
-        for i in range(n):
-            work.h[i] = np.float64(h[np.uint64(own[i])])
     for i in range(n, round_to_step(n)):
         work.g[i], work.h[i] = 0.0, 0.0
-        for j in range(len(terms) + 1):
+        for j in range(n_terms + 1):
             block[np.uint64(j * BLOCK) + i] = 0.0
+
+
+@inner_kernel
+def add_outputs(own, constant, fallback, rate, coefficient, work, score):
+    """Add the outputs of a leaf to the scores of its rows.
+
+    Parameters
+    ----------
+    own : rows of the leaf, whose values are in ``work.values``
+    constant, fallback : times the learning rate ``rate``
+    coefficient : float64 (n_terms,)
+    score : float64 (n_rows,), written
+    """
+    total, n_own = work.weighted, len(own)
+    for first in range(0, n_own, BLOCK):
+        n = np.uint64(min(BLOCK, n_own - first))
+        for i in range(n):
+            total[i] = constant
+        for j in range(len(coefficient)):
+            if coefficient[j] != 0.0:
+                slope, at = coefficient[j] * rate, np.uint64(j * n_own + first)
+                for i in range(n):
+                    total[i] += slope * work.values[at + i]
+        for i in range(n):
+            row = np.uint64(own[np.uint64(first) + i])
+            score[row] += fallback if np.isnan(total[i]) else total[i]
+
+
+@inner_kernel
+def copy_derivative(derivative, own, complete, first, n, copied):
+    """Copy g or h of some rows of a leaf; other parameters are those of `copy_block`."""
+    if len(complete):
+        for i in range(n):
+            copied[i] = np.float64(derivative[np.uint64(own[np.uint64(complete[first + i])])])
+    else:
+        for i in range(n):
+            copied[i] = np.float64(derivative[np.uint64(own[first + i])])
 
 
 @inner_kernel
@@ -304,20 +411,26 @@ def write_solution(work, m, rank, coefficient):
 
 
 @kernel
-def count_path_terms(parent, feature, leaf_nodes, seen, start):
-    """Write the start of each leaf's terms, int64 (n_leaves + 1,); see `list_path_terms`.
+def count_path_terms(nodes, is_categorical, leaf_nodes, parent, seen, start):
+    """Write the parent of each node and the start of each leaf's terms; see `list_path_terms`.
 
     Parameters
     ----------
+    parent : int64 (n_nodes,), written; −1 for the root
     seen : int64 (n_features,), zeros; overwritten
+    start : int64 (n_leaves + 1,), written
     """
+    parent[0] = -1
+    for at in range(len(nodes)):
+        if nodes[at]["left"] >= 0:
+            parent[nodes[at]["left"]] = parent[nodes[at]["right"]] = at
     total = 0
     start[0] = 0
     for leaf in range(len(leaf_nodes)):
         at = parent[leaf_nodes[leaf]]
         while at >= 0:
-            f = feature[at]
-            if f >= 0 and seen[f] != leaf + 1:
+            f = nodes[at]["feature"]
+            if not is_categorical[f] and seen[f] != leaf + 1:
                 seen[f] = leaf + 1
                 total += 1
             at = parent[at]
@@ -325,32 +438,63 @@ def count_path_terms(parent, feature, leaf_nodes, seen, start):
 
 
 @kernel
-def list_path_terms(parent, feature, leaf_nodes, start, terms):
+def list_path_terms(nodes, is_categorical, leaf_nodes, parent, start, terms):
     """Write the features of the numeric splits above each leaf, ascending, each once.
 
     Parameters
     ----------
-    parent : int64 (n_nodes,), −1 for the root
-    feature : int64 (n_nodes,), feature of each numeric split; −1 for other nodes
+    nodes : structured array with left, right and feature
+    is_categorical : bool (n_features,)
     leaf_nodes : int64 (n_leaves,), node of each leaf
-    start : int64 (n_leaves + 1,), from `count_path_terms`
+    parent, start : from `count_path_terms`
     terms : int32 (n_terms,), written
     """
     for leaf in range(len(leaf_nodes)):
         first = start[leaf]
         n, at = 0, parent[leaf_nodes[leaf]]
         while at >= 0:
-            f = feature[at]
+            f = nodes[at]["feature"]
             place = n
             while place > 0 and terms[first + place - 1] > f:
                 place -= 1
             is_new = place == 0 or terms[first + place - 1] != f
-            if f >= 0 and is_new:
+            if is_new and not is_categorical[f]:
                 for k in range(n, place, -1):
                     terms[first + k] = terms[first + k - 1]
                 terms[first + place] = f
                 n += 1
             at = parent[at]
+
+
+@kernel
+def index_by_node(leaves, leaf_nodes, models, by_node):
+    """Write the models of the leaves by node, without the terms that are 0; return their number.
+
+    Parameters
+    ----------
+    leaves : LeafTerms, leaves ascending by node
+    leaf_nodes : int64 (n_leaves,), node of each leaf
+    models : LinearModels
+    by_node : tuple of arrays, written
+        float64 (n_nodes,), values of the nodes, which leaves without a model keep; int64
+        (n_nodes + 1,), first term of each node; int32 and float64 (n_terms,), features and
+        coefficients.
+    """
+    constants, start, features, coefficients = by_node
+    at, n_terms = 0, 0
+    for leaf in range(len(leaf_nodes)):
+        node = leaf_nodes[leaf]
+        start[at : node + 1] = n_terms
+        at = node + 1
+        if not np.isnan(models.constant[leaf]):
+            constants[node] = models.constant[leaf]
+        for k in range(leaves.start[leaf], leaves.start[leaf + 1]):
+            if models.coefficient[k] != 0.0:
+                features[n_terms] = leaves.feature[k]
+                coefficients[n_terms] = models.coefficient[k]
+                n_terms += 1
+    start[at:] = n_terms
+    return n_terms
 
 
 @kernel
@@ -371,31 +515,3 @@ def add_linear_leaves(score, leaf_of, values, leaves, feature, coefficient, firs
         for k in range(np.uint64(leaves.start[leaf]), np.uint64(leaves.end[leaf])):
             total += coefficient[k] * values[i, np.uint64(feature[k])]
         score[i] += leaves.fallback[leaf] if np.isnan(total) else total
-
-
-@kernel
-def add_leaf_by_leaf(score, rows, spans, values, leaves, feature, coefficient, total, first, last):
-    """Add the outputs of the leaves ``first`` to ``last`` − 1 to the scores of their rows.
-
-    This is faster than `add_linear_leaves`, with the same bits, if the leaves have all rows.
-
-    Parameters
-    ----------
-    rows : uint32, rows by leaf
-    spans : int64 (n_leaves, 2), start and end of each leaf's rows
-    total : float64 (BLOCK,), scratch space
-    score, values, leaves, feature, coefficient : as in `add_linear_leaves`
-    """
-    for leaf in range(first, last):
-        constant, fallback = leaves.constant[leaf], leaves.fallback[leaf]
-        for begin in range(spans[leaf, 0], spans[leaf, 1], BLOCK):
-            own = rows[begin : min(begin + BLOCK, spans[leaf, 1])]
-            n = np.uint64(len(own))
-            for i in range(n):
-                total[i] = constant
-            for k in range(leaves.start[leaf], leaves.end[leaf]):
-                f, slope = np.uint64(feature[k]), coefficient[k]
-                for i in range(n):
-                    total[i] += slope * values[np.uint64(own[i]), f]
-            for i in range(n):
-                score[np.uint64(own[i])] += fallback if np.isnan(total[i]) else total[i]

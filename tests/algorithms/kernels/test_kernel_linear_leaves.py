@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.gbdt.linear_leaves import GrownLeaves, LinearLeafFitter
+from algorithms.gbdt.linear_leaves import GrownLeaves, LinearLeafFitter, call_once
 from algorithms.gbdt.model import GrownTree
 from algorithms.runtime.threads import Workers
 from harness import LinearLeaves
@@ -67,16 +67,12 @@ def random_case(seed, n_rows=400):
 class Alone:
     """Stands for a grower with one thread."""
 
-    @staticmethod
-    def share_rows(task, count):
-        task(0, count)
-
-    share_leaves = share_rows
+    share_rows = staticmethod(call_once)
 
 
 def fit_all(fitter, nodes, leaves, g, h):
     """Return the fitted leaves of a tree, in one thread."""
-    return LinearLeaves(*fitter.fit(nodes, leaves, g, h, lambda task, count: task(0, count)))
+    return LinearLeaves(*fitter.fit(nodes, leaves, g, h, call_once))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 100.0]), st.booleans())
@@ -141,17 +137,44 @@ def test_any_number_of_threads_gives_the_same_bits():
         assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("n_left_out", [0, 100])
-def test_outputs_are_added_to_the_scores_of_all_rows(n_left_out):
+def test_outputs_are_added_to_the_scores_of_all_rows():
     X, is_categorical, g, h, nodes, leaves = random_case(12, n_rows=900)
-    spans = np.minimum(leaves.spans, 900 - n_left_out)
+    spans = np.minimum(leaves.spans, 800)
     fitter = LinearLeafFitter(X, is_categorical, 0.1)
     linear = fit_all(fitter, nodes, leaves._replace(spans=spans), g, h)
-    leaf_of = np.empty(len(X), np.uint16)
-    for number, (start, end) in enumerate(leaves.spans):
-        leaf_of[leaves.rows[start:end]] = number
-    grown = GrownLeaves(leaves.nodes, leaves.rows[: 900 - n_left_out], spans)
+    leaf_of = leaf_numbers(leaves)
+    grown = GrownLeaves(leaves.nodes, leaves.rows[:800], spans)
     score = np.ones(len(X))
     fitter.add_to(score, leaf_of, GrownTree(nodes, {}, linear), grown, Alone)
     expected = linear.outputs(nodes["value"], leaves.nodes[leaf_of], X)
     assert np.array_equal(score, 1.0 + expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("share_missing", [0.0, 0.1])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_scores_are_updated_while_leaves_are_fitted(threads, share_missing, is_weighted):
+    X, is_categorical, g, h, nodes, leaves = random_case(12, n_rows=900)
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random(X.shape) < share_missing, np.nan, np.nan_to_num(X))
+    h = h if is_weighted else h[:0]
+    fitter = LinearLeafFitter(X, is_categorical, 0.1)
+    score = np.ones(len(X))
+    with Workers(threads) as workers:
+        linear = fitter.fit(nodes, leaves, g, h, workers.share, score, 0.3)
+    for one, other in zip(linear, fitter.fit(nodes, leaves, g, h, call_once), strict=True):
+        assert np.array_equal(one, other)
+    tree = GrownTree(nodes, {}, linear)
+    tree.scale(0.3)
+    outputs = LinearLeaves(*tree.linear).outputs(
+        tree.nodes["value"], leaves.nodes[leaf_numbers(leaves)], X
+    )
+    assert np.array_equal(score, 1.0 + outputs)
+
+
+def leaf_numbers(leaves):
+    """Return the number of each row's leaf, uint16 (n_rows,)."""
+    leaf_of = np.empty(len(leaves.rows), np.uint16)
+    for number, (start, end) in enumerate(leaves.spans):
+        leaf_of[leaves.rows[start:end]] = number
+    return leaf_of

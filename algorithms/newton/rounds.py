@@ -133,8 +133,12 @@ class Rounds:
         finite = (np.isfinite([d.min(), d.max()]).all() for d in (self.g, self.h))
         for is_finite, what in zip(finite, ("gradients", "hessians"), strict=True):
             if not is_finite:
-                cause = self.why_not_finite(len(self.done))
-                raise ValueError(f"{what} of the loss are not finite: {cause}")
+                raise self.not_finite(what)
+
+    def not_finite(self, what):
+        """Return the ValueError for gradients or hessians that are not finite."""
+        cause = self.why_not_finite(len(self.done))
+        return ValueError(f"{what} of the loss are not finite: {cause}")
 
     def why_not_finite(self, n_done):
         """Return the likely cause of derivatives that are not finite after ``n_done`` rounds."""

@@ -21,7 +21,6 @@ from algorithms.newton.kernels.vector_arrays import (
     BEST_FIRST,
     LEVEL_ORDER,
     LIFO,
-    MIN_H,
     N_NODES,
     STATES,
     ApproximateScore,
@@ -38,11 +37,11 @@ from algorithms.newton.kernels.vector_histogram import (
     SUMMED,
     round_derivatives,
     sum_absolute_values,
+    write_units,
 )
-from algorithms.newton.kernels.vector_leaves import find_nodes, mark_nodes, write_values
-from algorithms.newton.kernels.vector_split import NEARLY
+from algorithms.newton.kernels.vector_leaves import find_nodes, mark_nodes, write_tree
 from algorithms.newton.sampling import read_feature_weights
-from algorithms.newton.tree import NODE, rounded_gain
+from algorithms.newton.tree import NODE
 from algorithms.newton.weighted_bins import weigh_edges
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, make_team
@@ -53,8 +52,8 @@ SMALL = 1 << 18  # number of values of X below which one thread is faster
 BLOCK = 1 << 12  # rows
 LINE = 64  # bytes of a cache line
 FEW, EVERY = slice(64), slice(None)  # rows that are compared: first a few, then all
-MAX_UNITS = (1 << 31) - 1  # largest sum of absolute values, in units
 ROUNDING = 9  # purpose of derived seeds
+DERIVATIVES = ("gradients", "hessians")
 GOLDEN = 0.6180339887498949  # difference of the random numbers of two lanes, modulo 1
 
 
@@ -96,6 +95,7 @@ class VectorGrower:
         self.row_numbers = np.arange(len(bins.rows), dtype=np.uint32)
         self.weights = read_feature_weights(params.feature_weights, n_features)
         self.useful = (bins.layout.column >= 0) & (bins.count > 1)
+        self.every = self.find_columns(np.arange(n_features))
         self.shares_h = None
 
     def grow(self, g, h, used, draws):
@@ -106,13 +106,18 @@ class VectorGrower:
         g, h : (n_outputs, n_rows) float32
         used : (n_rows,) bool, rows to grow on, or None for all
         draws : newton.sampling.Columns
+
+        Raises
+        ------
+        FloatingPointError
+            If a derivative is not finite; it names which: gradients or hessians.
         """
         shares_h = all(bool((h[1:, part] == h[0, part]).all()) for part in (FEW, EVERY))
         self.allocate(shares_h)
-        self.write_pairs(g, h, draws.seed)
+        rules = self.make_rules(draws)
+        self.write_pairs(g, h, rules)
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
         growth = self.start_growth(rows, draws)
-        rules = self.make_rules(draws)
 
         def run(rank, _):
             grow_vector_tree(self.team, rank, self.bins, self.pairs, growth, rules)
@@ -120,11 +125,11 @@ class VectorGrower:
         self.workers.share(run, self.size, self.team)
         check_interrupt(self.team.flag)
         n_nodes = int(growth.state[N_NODES])
-        nodes, sums = growth.nodes[:n_nodes], growth.sums[:n_nodes]
-        self.write_leaf_of_rows(nodes, growth, used)
-        values = np.empty((n_nodes, self.n_outputs), np.float32)
-        write_values(sums, growth.units, rules, values)
-        return Grown(self.finish(nodes, sums), self.at, values=values)
+        grown = growth.nodes[:n_nodes]
+        self.write_leaf_of_rows(grown, growth, used)
+        nodes, values = np.zeros(n_nodes, NODE), np.empty((n_nodes, self.n_outputs), np.float32)
+        write_tree(grown, growth, rules, (self.first_threshold, self.thresholds), nodes, values)
+        return Grown(nodes, self.at, values=values)
 
     def allocate(self, shares_h):
         """Allocate the arrays of growth; keep those of the last tree if ``shares_h`` is equal."""
@@ -142,6 +147,7 @@ class VectorGrower:
         n_slots = 2 + max(1, min(self.count_slots(leaves), MAX_BYTES // (4 * entries)))
         self.pairs = aligned((n_rows, lanes), np.int32)
         self.pairs[:] = 0
+        self.shifts = np.arange(lanes) * GOLDEN % 1.0
         self.growth = VectorGrowth(
             rows=np.empty(n_rows, np.uint32),
             spare=np.empty(n_rows, np.uint32),
@@ -159,7 +165,7 @@ class VectorGrower:
             found=np.zeros((2, n_features, 3)),
             drawn=np.zeros((2, n_features), np.uint8),
             keys=np.empty(n_features),
-            units=np.zeros(lanes),
+            units=np.ones(lanes),
             g_units=np.zeros(lanes),
             approximate=ApproximateScore(*np.zeros((4, self.first_h), np.float32)),
             scale=np.empty(1),
@@ -186,18 +192,16 @@ class VectorGrower:
         """
         return leaves if self.params.max_leaves else min(leaves, leaves.bit_length() + 2)
 
-    def write_pairs(self, g, h, seed):
+    def write_pairs(self, g, h, rules):
         """Write the derivatives row by row, as integer multiples of units, and the units."""
         n_rows, h = g.shape[1], h[:1] if self.shares_h else h
-        growth, first_h, per_unit = self.growth, self.first_h, np.ones(self.pairs.shape[1])
-        per_unit[: len(g)] = self.count_units(g)
-        per_unit[first_h : first_h + len(h)] = self.count_units(h)
-        growth.units[:] = 1.0 / per_unit
-        growth.g_units[: len(g)] = growth.units[: len(g)]
-        if not self.shares_h:
-            self.write_constants()
-        shifts = np.arange(len(per_unit)) * GOLDEN % 1.0
-        rounding = Rounding(per_unit, shifts, first_h, np.uint32(seed_of(seed, ROUNDING)))
+        per_unit = np.ones(self.pairs.shape[1])
+        totals = self.sum_sizes(g), self.sum_sizes(h)
+        problem = write_units(*totals, n_rows, self.growth, rules, per_unit)
+        if problem:
+            raise FloatingPointError(DERIVATIVES[problem - 1])
+        seed = np.uint32(seed_of(rules.seed, ROUNDING))
+        rounding = Rounding(per_unit, self.shifts, self.first_h, seed)
 
         def write(first, last):
             numbers = np.empty(ROUNDED)
@@ -207,16 +211,12 @@ class VectorGrower:
 
         self.workers.share(write, -(-n_rows // BLOCK))
 
-    def count_units(self, values):
-        """Return the units per 1 of each lane, powers of two: Σ |value| in units fits int32.
+    def sum_sizes(self, values):
+        """Return the sums of absolute values of blocks of rows, float64 (n_blocks, n_lanes).
 
         Parameters
         ----------
-        values : (n_lanes, n_rows) float32, finite
-
-        Returns
-        -------
-        float64 (n_lanes,)
+        values : (n_lanes, n_rows) float32
         """
         n_lanes, n_rows = values.shape
         totals = np.empty((-(-n_rows // SUMMED), n_lanes))
@@ -225,41 +225,33 @@ class VectorGrower:
             sum_absolute_values(values, first, last, totals)
 
         self.workers.share(add, len(totals))
-        total = totals.sum(axis=0)
-        most = MAX_UNITS - n_rows  # rounding adds less than one unit to each row
-        total[total == 0.0] = most
-        return np.ldexp(1.0, np.frexp(most / total)[1] - 1)
-
-    def write_constants(self):
-        """Write the constants of approximate scores."""
-        growth, limits, n = self.growth, self.limits, self.n_outputs
-        unit, unit_h = growth.units[:n], growth.units[self.first_h :][:n]
-        least = max(limits.min_child_weight, MIN_H)
-        size = np.ldexp(1.0, -np.frexp(MAX_UNITS * unit_h + limits.reg_lambda)[1])
-        weight = unit**2 * size
-        growth.scale[0] = 1.0 / weight.max()
-        found = unit_h, least * NEARLY, limits.reg_lambda
-        growth.approximate.least[n:] = np.inf
-        with np.errstate(over="ignore"):  # more than any sum
-            for constant, value in zip(growth.approximate, found, strict=False):
-                constant[:n] = value * size
-        growth.approximate.weight[:n] = weight * growth.scale[0]
+        return totals
 
     def start_growth(self, rows, draws):
         """Return the `VectorGrowth` of a tree on the given rows (None: all) and drawn columns."""
-        growth, layout = self.growth, self.bins.layout
+        growth = self.growth
         if rows is None:
             growth.rows[:] = self.row_numbers
         else:
             growth = growth._replace(rows=growth.rows[: len(rows)])
             growth.rows[:] = rows
-        allowed = np.zeros(len(growth.allowed), bool)
-        allowed[draws.of_tree] = True
-        allowed &= self.useful
+        is_drawn = len(draws.of_tree) < len(self.useful)
+        allowed, columns = self.find_columns(draws.of_tree) if is_drawn else self.every
         growth.allowed[:] = allowed
         growth.found[:] = 0.0
-        columns = np.unique(layout.column[allowed])
-        return growth._replace(columns=columns.astype(np.int64))
+        return growth._replace(columns=columns)
+
+    def find_columns(self, features):
+        """Return which features a tree may use, bool (n_features,), and their columns, int64.
+
+        Parameters
+        ----------
+        features : drawn features
+        """
+        allowed = np.zeros(len(self.useful), bool)
+        allowed[features] = True
+        allowed &= self.useful
+        return allowed, np.unique(self.bins.layout.column[allowed]).astype(np.int64)
 
     def make_rules(self, draws):
         """Return the `VectorRules` of a tree."""
@@ -296,25 +288,6 @@ class VectorGrower:
             find_nodes(*given, first, last, self.at)
 
         self.workers.share(find, len(others))
-
-    def finish(self, grown, sums):
-        """Return the nodes of a grown tree, newton.tree.NODE."""
-        inner = grown["left"] >= 0
-        nodes = np.zeros(len(grown), NODE)
-        for name in ("left", "right"):
-            nodes[name] = grown[name]
-        splits = grown[inner]
-        nodes["feature"] = -1
-        nodes["feature"][inner] = splits["feature"]
-        at = self.first_threshold[splits["feature"]] + splits["bin"]
-        nodes["threshold"][inner] = self.thresholds[at]
-        nodes["missing_left"][inner] = splits["missing_left"]
-        nodes["gain"][inner] = rounded_gain(splits["gain"])
-        n_h = 1 if self.shares_h else self.n_outputs
-        lanes = slice(self.first_h, self.first_h + n_h)
-        h = sums[:, lanes] * self.growth.units[lanes]
-        nodes["cover"] = h.sum(axis=1) * (self.n_outputs if self.shares_h else 1)
-        return nodes
 
 
 def count_drawn(n_columns, share):

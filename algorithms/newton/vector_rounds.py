@@ -27,6 +27,16 @@ class VectorRounds(Rounds):
         """Return g and h of all outputs, float32 (n_scores, n_rows)."""
         return self.g, self.h
 
+    def check_derivatives(self):
+        """Do nothing: the grower checks the derivatives while it sums their sizes."""
+
+    def grow_one(self, numbers, used):
+        """Return a grown and pruned tree; as `Rounds.grow_one`."""
+        try:
+            return super().grow_one(numbers, used)
+        except FloatingPointError as error:
+            raise self.not_finite(error) from None
+
     def add(self, grown, _k, learning_rate):
         """Multiply a tree's values by the learning rate, add it to the scores and return it."""
         nodes, where = grown.nodes, grown.where

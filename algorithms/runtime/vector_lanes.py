@@ -305,3 +305,36 @@ def sum_squares(_, side, totals, units, at, limits):
 
     pair = types.UniTuple(types.float64, 2)
     return pair(side, totals, units, at, limits), build
+
+
+@intrinsic
+def sum_sizes(_, values, first, count):
+    """Return Σ |values[first : first + count]|, float64; eight partial sums.
+
+    Parameters
+    ----------
+    values : float32, C-contiguous; indices are not checked
+    first : uint64
+    count : uint64, a multiple of eight, above 0
+    """
+
+    def build(context, builder, signature, given):
+        lanes, (values, first, count) = _Builder(context, builder), given
+        before = builder.block
+        loop, end = (builder.append_basic_block(name) for name in ("sizes", "summed"))
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        i, old = builder.phi(count.type), builder.phi(_EIGHT)
+        own = lanes.load(signature.args[0], values, builder.add(first, i), _EIGHT_SINGLES)
+        own = builder.fpext(own, _EIGHT)
+        is_negative = builder.fcmp_ordered("<", own, lanes.zeros)
+        size = builder.select(is_negative, builder.fsub(lanes.zeros, own), own)
+        new, following = builder.fadd(old, size), builder.add(i, count.type(WIDTH))
+        for phi, start, later in ((i, count.type(0), following), (old, lanes.zeros, new)):
+            phi.add_incoming(start, before)
+            phi.add_incoming(later, loop)
+        builder.cbranch(builder.icmp_unsigned("<", following, count), loop, end)
+        builder.position_at_end(end)
+        return lanes.total(new)
+
+    return types.float64(values, first, count), build

@@ -315,6 +315,21 @@ def test_labels_and_custom_objective():
     np.testing.assert_allclose(own.fit(X, y).predict(X), usual.fit(X, y).predict(X), atol=1e-5)
 
 
+@pytest.mark.parametrize(("number", "which"), [(0, "gradients"), (1, "hessians")])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_derivatives_must_be_finite(number, which, bad):
+    X, y = table()[0], np.zeros((160, 3))
+
+    def objective(y, scores):
+        derivatives = scores - 1.0, np.ones_like(scores)
+        derivatives[number][7, 1] = bad
+        return derivatives
+
+    model = NewtonBoostingRegressor(multi_strategy="multi_output_tree", objective=objective)
+    with pytest.raises(ValueError, match=f"{which} of the loss are not finite: the objective"):
+        model.fit(X, y)
+
+
 def test_one_score_has_usual_trees():
     X, y = table()
     model = NewtonBoostingRegressor(n_estimators=3).fit(X, y[:, 0])

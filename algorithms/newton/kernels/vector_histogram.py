@@ -6,14 +6,17 @@ A row is read once for all outputs. Each thread builds the histograms of its own
 
 import numpy as np
 
-from algorithms.newton.kernels.vector_arrays import BLOCK
-from algorithms.runtime.intrinsics import prefetch
+from algorithms.newton.kernels.vector_arrays import BLOCK, MIN_H
+from algorithms.newton.kernels.vector_split import NEARLY
+from algorithms.runtime.intrinsics import bits_of_double, double_of_bits, prefetch
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.math_functions import uniform
-from algorithms.runtime.vector_lanes import WIDTH, add_eight, add_sixteen, copy_eight
+from algorithms.runtime.vector_lanes import WIDTH, add_eight, add_sixteen, copy_eight, sum_sizes
 
 AHEAD = np.uint64(8)  # rows
 ROUNDED = 256  # rows that are rounded together
+MAX_UNITS = (1 << 31) - 1  # largest sum of absolute values, in units
+EXPONENT = 2047 << 52  # the bits of the exponent of a float64
 SUMMED = 1 << 12  # rows of a partial sum; fixed, so that sums do not depend on the threads
 
 
@@ -78,21 +81,80 @@ def sum_absolute_values(values, first, last, totals):
 
 @inner_kernel
 def sum_absolute_rows(own, begin, end):
-    """Return Σ |own| of the rows ``begin`` … ``end`` − 1; eight partial sums."""
-    middle = np.uint64(begin + (end - begin) // 8 * 8)
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    for i in range(np.uint64(begin), middle, np.uint64(8)):
-        s0 += np.float64(abs(own[i]))
-        s1 += np.float64(abs(own[i + np.uint64(1)]))
-        s2 += np.float64(abs(own[i + np.uint64(2)]))
-        s3 += np.float64(abs(own[i + np.uint64(3)]))
-        s4 += np.float64(abs(own[i + np.uint64(4)]))
-        s5 += np.float64(abs(own[i + np.uint64(5)]))
-        s6 += np.float64(abs(own[i + np.uint64(6)]))
-        s7 += np.float64(abs(own[i + np.uint64(7)]))
-    for i in range(middle, np.uint64(end)):
-        s0 += np.float64(abs(own[i]))
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+    """Return Σ |own| of the rows ``begin`` … ``end`` − 1."""
+    total, n_vectors = 0.0, (end - begin) // WIDTH
+    if n_vectors:
+        total = sum_sizes(own, np.uint64(begin), np.uint64(n_vectors * WIDTH))
+    for i in range(np.uint64(begin + n_vectors * WIDTH), np.uint64(end)):
+        total += np.float64(abs(own[i]))
+    return total
+
+
+@inner_kernel
+def power_below(x):
+    """Return the largest power of two that is at most x, a normal number above 0."""
+    return double_of_bits(bits_of_double(x) & EXPONENT)
+
+
+@inner_kernel
+def write_lane_units(totals, first_lane, most, growth, per_unit):
+    """Write the units of some lanes; return whether their derivatives are finite.
+
+    A unit is the smallest power of two for which Σ |derivative| is at most ``most`` units.
+
+    Parameters
+    ----------
+    totals : float64 (n_blocks, n_lanes), Σ |derivative| of blocks of rows
+    """
+    for k in range(totals.shape[1]):
+        total, lane = 0.0, first_lane + k
+        for block in range(len(totals)):
+            total += totals[block, k]
+        if not np.isfinite(total):
+            return False
+        per_unit[lane] = 1.0 if total == 0.0 else power_below(most / total)
+        growth.units[lane] = 1.0 / per_unit[lane]
+    return True
+
+
+@kernel
+def write_units(g_totals, h_totals, n_rows, growth, rules, per_unit):
+    """Write the units of the derivatives, and the constants of approximate scores.
+
+    Parameters
+    ----------
+    g_totals, h_totals : float64 (n_blocks, n_lanes), from `sum_absolute_values`
+    per_unit : float64 (lanes,), ones; written
+
+    Returns
+    -------
+    int
+        0; 1 if an entry of g is not finite, 2 if one of h is not
+    """
+    most = np.float64(MAX_UNITS - n_rows)  # rounding adds less than one unit to each row
+    if not write_lane_units(g_totals, 0, most, growth, per_unit):
+        return 1
+    if not write_lane_units(h_totals, rules.first_h, most, growth, per_unit):
+        return 2
+    n, units, approximate = rules.n_outputs, growth.units, growth.approximate
+    for k in range(n):
+        growth.g_units[k] = units[k]
+    if rules.shared_h:
+        return 0
+    least, largest = max(rules.min_child_weight, MIN_H), 0.0
+    for k in range(n):
+        unit_h = units[rules.first_h + k]
+        size = 0.5 / power_below(MAX_UNITS * unit_h + rules.reg_lambda)
+        approximate.unit_h[k] = np.float32(unit_h * size)
+        approximate.least[k] = np.float32(least * NEARLY * size)
+        approximate.reg_lambda[k] = np.float32(rules.reg_lambda * size)
+        largest = max(largest, units[k] ** 2 * size)
+    growth.scale[0] = 1.0 / largest
+    for k in range(n):
+        size = 0.5 / power_below(MAX_UNITS * units[rules.first_h + k] + rules.reg_lambda)
+        approximate.weight[k] = np.float32(units[k] ** 2 * size * growth.scale[0])
+    approximate.least[n:] = np.inf
+    return 0
 
 
 @linked_kernel

@@ -3,8 +3,10 @@
 import numpy as np
 
 from algorithms.newton.kernels.vector_arrays import MIN_H
-from algorithms.newton.kernels.vector_split import h_lane
-from algorithms.runtime.jit import kernel
+from algorithms.newton.kernels.vector_split import h_lane, total_h
+from algorithms.runtime.jit import inner_kernel, kernel
+
+SMALLEST, LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
 @kernel
@@ -39,6 +41,36 @@ def mark_nodes(nodes, rows, at):
 
 
 @kernel
+def write_tree(grown, growth, rules, thresholds, nodes, values):
+    """Write the nodes of a grown tree and their values.
+
+    Parameters
+    ----------
+    grown : vector_arrays.NODE (n_nodes,)
+    growth : VectorGrowth
+    rules : VectorRules
+    thresholds : int64 (n_features + 1,), index of the first threshold of each feature, and float32
+    nodes : newton.tree.NODE (n_nodes,), zeros; written
+    values : float32 (n_nodes, n_outputs), written
+    """
+    first, numbers = thresholds
+    for at in range(len(grown)):
+        node, new = grown[at], nodes[at]
+        new["left"], new["right"], new["feature"] = node["left"], node["right"], -1
+        if node["left"] >= 0:
+            f = node["feature"]
+            new["feature"] = f
+            new["threshold"] = numbers[first[f] + node["bin"]]
+            new["missing_left"] = node["missing_left"]
+            rounded = np.float64(np.float32(node["gain"]))
+            is_near = SMALLEST <= rounded <= LARGEST
+            new["gain"] = rounded if is_near else node["gain"]
+        h = total_h(growth.sums[at], growth.units, rules)
+        new["cover"] = np.float32(h * rules.n_outputs if rules.shared_h else h)
+    write_values(growth.sums[: len(grown)], growth.units, rules, values)
+
+
+@inner_kernel
 def write_values(sums, units, rules, values):
     """Write the values −T(G) / (H + λ) of all nodes; 0 if H is below the minimum.
 

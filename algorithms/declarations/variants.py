@@ -16,6 +16,7 @@ NEWTON_BOOSTING = tuple(
         {"tree_method": "approx", "max_bin": 8},
         {"tree_method": "approx", "proposal": "local", "max_bin": 8},
         {"colsample_bynode": 0.5},
+        {"multi_strategy": "multi_output_tree"},
         {"parity": "xgboost", "max_bin": 8},
         {"parity": "xgboost", "tree_method": "approx", "max_bin": 8},
         {"parity": "xgboost", "tree_method": "exact"},

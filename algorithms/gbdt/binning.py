@@ -19,7 +19,12 @@ from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, Bins, FeatureLayout
 from algorithms.gbdt.kernels.row_sampling import draw_rows
 from algorithms.gbdt.phase_timer import BINNING, EDGES, timed_phase
 from algorithms.gbdt.sparse_columns import Edges
-from algorithms.gbdt.sparse_edges import EdgeLimits, choose_column_edges
+from algorithms.gbdt.sparse_edges import (
+    MAX_ENTRIES,
+    EdgeLimits,
+    choose_column_edges,
+    choose_edges,
+)
 from algorithms.gbdt.split_table import split_columns
 
 SAMPLE_SEED = 1
@@ -162,6 +167,8 @@ def find_dense_bins(table, drawn, categorical, any_missing, limits, workers, edg
 
     def find(feature_and_values):
         f, values = feature_and_values
+        if categorical[f]:
+            return codes_by_frequency(values)
         return choose_bins(f, *runs_of(values), categorical[f], any_missing[f], limits)
 
     fewest = LINE * -(-2 * workers.threads // LINE)
@@ -169,9 +176,34 @@ def find_dense_bins(table, drawn, categorical, any_missing, limits, workers, edg
     for first in range(0, len(table.dense_columns), step):
         features = table.dense_columns[first : first + step]
         columns = take_columns(table, features, drawn, workers)
-        pairs = list(zip(features, columns, strict=True))
-        for f, bins in zip(features, workers.each(find, pairs), strict=True):
+        others = range(len(features))
+        if len(drawn) <= MAX_ENTRIES:
+            known = categorical, any_missing, limits
+            chosen = choose_dense_edges(columns, features, *known, workers)
+            for f, edges in zip(features, chosen.as_list(), strict=True):
+                edges_or_codes[f] = edges
+            others = chosen.left_out
+        pairs = [(features[j], columns[j]) for j in others]
+        for (f, _), bins in zip(pairs, workers.each(find, pairs), strict=True):
             edges_or_codes[f] = bins
+
+
+def choose_dense_edges(columns, features, categorical, any_missing, limits, workers):
+    """Return the `ColumnEdges` of dense columns of few rows, which are sorted.
+
+    Categorical columns and those with limits of their own are left out.
+
+    Parameters
+    ----------
+    columns : (n_columns, n) float32 or float64
+    features : int64 (n_columns,)
+    """
+    columns.sort(axis=1)
+    n_columns, n = columns.shape
+    start = np.arange(n_columns) * n
+    others = categorical[features] | limits.are_own(features)
+    given = others, any_missing[features], limits, workers
+    return choose_edges(columns.ravel(), start, start + n, -1, *given)
 
 
 def edges_of_runs(values, counts, room, min_in_bin):
@@ -273,6 +305,16 @@ def frequent_codes(values, counts):
         )
     counts = np.bincount(at, counts[known])
     return codes[np.lexsort((codes, -counts))].astype(np.int64)
+
+
+def codes_by_frequency(values):
+    """Return `frequent_codes` of the values of a dense column, without sorting small codes."""
+    known = values[values >= 0]
+    if known.max(initial=0.0) >= len(values) + MAX_BINS:
+        return frequent_codes(*runs_of(values))
+    counts = np.bincount(known.astype(np.int64))
+    codes = np.flatnonzero(counts)
+    return codes[np.argsort(-counts[codes], kind="stable")]
 
 
 @timed_phase(BINNING)

@@ -1,7 +1,7 @@
-"""Bin edges of sparse columns: one kernel chooses those of all numeric columns.
+"""Bin edges of short columns: one kernel chooses those of all numeric columns.
 
-A call of a kernel per column took most of the time on text, which has tens of thousands of columns
-with few entries each.
+One call per column took most of the time on text, which has tens of thousands of columns
+with few entries each, and on tables of a few hundred rows.
 """
 
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class EdgeLimits:
 
 @dataclass(frozen=True)
 class ColumnEdges:
-    """Sampled entries of sparse columns, and the edges that the kernel has chosen."""
+    """Sampled entries of columns, and the edges that the kernel has chosen."""
 
     values: np.ndarray  # float64 (n_entries,)
     start: np.ndarray  # int64 (n_columns,)
@@ -77,13 +77,27 @@ def choose_column_edges(table, drawn, others, has_missing, limits, workers):
     workers : Workers
     """
     values, start, end = table.sparse.sample(drawn, workers)
-    values = values.astype(table.read_as, copy=False).astype(np.float64, copy=False).view()
+    values = values.astype(table.read_as, copy=False)
+    n_drawn = -1 if np.isnan(table.absent) else len(drawn)
+    return choose_edges(values, start, end, n_drawn, others, has_missing, limits, workers)
+
+
+def choose_edges(values, start, end, n_drawn, others, has_missing, limits, workers):
+    """Return the `ColumnEdges` of columns, without long ones and some others.
+
+    Parameters
+    ----------
+    values : (n_entries,) float32 or float64, the entries of all columns
+    start, end : int64 (n_columns,), start and end of each column's entries
+    n_drawn : number of rows if absent entries are zero, else −1
+    others, has_missing, limits, workers : as in `choose_column_edges`
+    """
+    values = values.astype(np.float64, copy=False).view()
     values.flags.writeable = False  # one type, whether X may be written or not
     counts, n_columns = end - start, len(start)
     edges = np.empty(len(values))
     found = np.where(others | (counts > MAX_ENTRIES), LEFT_OUT, 0)
     room = int(counts[found == 0].max(initial=0)) + 1
-    n_drawn = -1 if np.isnan(table.absent) else len(drawn)
     numbers = np.array([limits.max_bin, limits.min_in_bin, limits.min_in_leaf], np.int64)
 
     def choose(first, last):

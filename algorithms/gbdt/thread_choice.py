@@ -9,7 +9,8 @@ from algorithms.gbdt.bundles import stride_of
 from algorithms.runtime.threads import count_processors
 
 SMALL = 300_000  # values × columns below which one thread grows a tree faster than several
-MAX_WORK = 400_000  # estimated ns of a tree, up to which one thread adds rounds
+MAX_WORK = 500_000  # estimated ns of a tree, up to which one thread adds rounds
+ROW_WORK = 16  # ns of a tree for each row: gradients, packing, partitions and scores
 FEW_VALUES = 1 << 13  # values below which one thread grows the trees of a round faster
 ROWS_TO_MARK = 1 << 16  # rows from which on several threads share a pass over rows
 ENTRY_BYTES = 8  # of a histogram entry
@@ -57,5 +58,6 @@ def is_faster_alone(grower):
     """Return whether one thread adds rounds with a grower faster than several."""
     bins, rules = grower.bins, grower.rules
     leaves = min(rules.num_leaves, len(bins.rows) // max(rules.min_child_samples, 1) + 1)
-    work = 2 * count_values(bins) + 3 * leaves * bins.layout.length.sum()
+    work = ROW_WORK * len(bins.rows) + 2 * count_values(bins)
+    work += 3 * leaves * bins.layout.length.sum()
     return grower.size == 1 or work <= MAX_WORK

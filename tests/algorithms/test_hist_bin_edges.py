@@ -1,5 +1,7 @@
 """Tests of the bin edges of the histogram booster."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from scipy import sparse
 
 from algorithms import HistogramBoostingClassifier
 from algorithms.gbdt import sparse_edges
-from algorithms.gbdt.binning import find_bins
+from algorithms.gbdt.binning import codes_by_frequency, find_bins
 from algorithms.gbdt.split_table import split_columns
 from algorithms.runtime.threads import Workers
 
@@ -24,18 +26,30 @@ def draw_values(seed, n_rows):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 2, 9]), st.sampled_from([0, 20, 4096]))
 @settings(max_examples=40, deadline=None)
-def test_sparse_columns_have_the_edges_of_dense_ones(seed, min_in_leaf, max_entries):
+def test_one_kernel_finds_the_edges_that_are_found_column_by_column(seed, min_in_leaf, max_entries):
     X = draw_values(seed, 60)
     numeric, limits = np.zeros(12, bool), (30, 1000, 3)
     with pytest.MonkeyPatch.context() as patch, Workers(2) as workers:
+        patch.setattr(sparse_edges, "MAX_ENTRIES", 0)  # every column by itself
+        alone = find_bins(X, numeric, *limits, workers, min_in_leaf)
         patch.setattr(sparse_edges, "MAX_ENTRIES", max_entries)
-        dense = find_bins(X, numeric, *limits, workers, min_in_leaf)
         table = split_columns(sparse.csr_array(X), workers)
-        by_row = find_bins(table, numeric, *limits, workers, min_in_leaf)
-    for expected, edges in zip(dense.edges, by_row.edges, strict=True):
-        assert np.array_equal(expected, edges)
-    assert np.array_equal(dense.missing, by_row.missing)
-    assert np.array_equal(dense.counts, by_row.counts)
+        for given in (X, table):
+            together = find_bins(given, numeric, *limits, workers, min_in_leaf)
+            for expected, edges in zip(alone.edges, together.edges, strict=True):
+                assert np.array_equal(expected, edges)
+            assert np.array_equal(alone.missing, together.missing)
+            assert np.array_equal(alone.counts, together.counts)
+
+
+@pytest.mark.parametrize("largest", [3, 40, 10**6])
+def test_categories_are_sorted_by_frequency(largest):
+    rng = np.random.default_rng(0)
+    values = rng.integers(-2, largest, 60) * rng.choice([1.0, 1.0, np.nan], 60)
+    values = np.where(rng.random(60) < 0.2, 0.7, values)  # read as 0
+    counts = Counter(int(value) for value in values if value >= 0)
+    expected = sorted(counts, key=lambda code: (-counts[code], code))
+    assert codes_by_frequency(values).tolist() == expected
 
 
 def count_smaller_sides(values, edges):

@@ -24,13 +24,15 @@ from algorithms.gbdt.kernels.booster_arrays import (
     TOTAL_H,
 )
 from algorithms.gbdt.kernels.child_histograms import gather, keep_histogram, subtract
-from algorithms.gbdt.kernels.column_scan import search_column, write_sides
+from algorithms.gbdt.kernels.column_scan import (
+    scan_narrow_column,
+    search_column,
+    write_sides,
+)
 from algorithms.gbdt.kernels.forced_splits import force_next_split
 from algorithms.gbdt.kernels.histogram import build_bounded, build_narrow, build_wide, sum_totals
-from algorithms.gbdt.kernels.interaction_groups import may_use
 from algorithms.gbdt.kernels.narrow_leaf import (
     is_plain,
-    scan_sums,
     subtract_cells,
     take_cells,
     unpack_cells,
@@ -48,7 +50,10 @@ from algorithms.runtime.jit import inner_kernel
 from algorithms.runtime.thread_team import barrier_wait, share_of
 
 MANY_ROWS = 8192  # leaves with at least this many rows are divided by rows, not by columns
-ENTRY_COST = 8  # of scanning a histogram entry for two leaves; adding a row to an entry costs 1
+FEW_COLUMNS = 8  # with at most so many columns, reading a row costs as much as adding it to them
+ROWS_OF_FEW = 1024  # MANY_ROWS of tables with few columns
+# costs of scanning a column and a histogram entry for two leaves; adding a row to an entry costs 1
+COLUMN_COST, ENTRY_COST = 100, 4
 
 
 @inner_kernel
@@ -72,7 +77,7 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
         build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large)
     barrier_wait(team)
     if rank == 0:
-        if some and growth.leaves[small]["wide"]:
+        if some and (large < 0 or growth.leaves[small]["wide"]):
             note_sums(team, bins, growth, scratch, scale, small, large)
         for which in range(2 if large >= 0 else 1):
             reduce_thread_best(team, growth, scratch, large if which else small, which)
@@ -84,7 +89,8 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
 @inner_kernel
 def shares_rows(team, leaf, bins, n_columns):
     """Return whether the threads divide the rows of a leaf instead of the columns."""
-    many = n_columns <= TILE and leaf["end"] - leaf["start"] >= MANY_ROWS
+    least = ROWS_OF_FEW if n_columns <= FEW_COLUMNS else MANY_ROWS
+    many = n_columns <= TILE and leaf["end"] - leaf["start"] >= least
     return team.size > 1 and (many or n_columns < team.size or len(bins.sparse.cells) > 0)
 
 
@@ -143,15 +149,21 @@ def first_column(team, rank, bins, columns, n_added):
         return np.int64(len(columns))
     total = np.int64(0)
     for j in range(len(columns)):
-        total += n_added + ENTRY_COST * bins.layout.length[columns[j]]
+        total += cost_of(bins, columns[j], n_added)
     before, place = np.int64(0), np.int64(0)
     while place < len(columns):
-        work = n_added + ENTRY_COST * bins.layout.length[columns[place]]
+        work = cost_of(bins, columns[place], n_added)
         if (2 * before + work) * team.size > 2 * total * rank:  # its middle lies behind the border
             break
         before += work
         place += 1
     return place
+
+
+@inner_kernel
+def cost_of(bins, column, n_added):
+    """Return the estimated work of a column: adding rows and scanning both leaves."""
+    return n_added + COLUMN_COST + ENTRY_COST * bins.layout.length[column]
 
 
 @inner_kernel
@@ -208,6 +220,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     for j in range(low, high):
         c = growth.columns[j]
         n_cells, at = bins.layout.length[c], c * stride
+        is_numeric = not bins.is_categorical[bins.layout.features[bins.layout.start[c]]]
         by_sums = is_plain(bins, c, rules)
         if was_wide:
             gather(scratch, threads, at, n_cells, buffers[0], buffers[1])
@@ -227,8 +240,10 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
             leaf, stats = (large, large_stats) if which else (small, small_stats)
             if not was_wide:
                 cells = growth.cells[slots[which], at : at + n_cells]
-                if by_sums:
-                    scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which)
+                if rules.plain and is_numeric:
+                    groups, weight = growth.groups[leaf], growth.leaf_weight[which]
+                    given = groups, weight, stats, rules, scratch, rank, which
+                    scan_narrow_column(bins, c, cells, *given)
                     continue
                 unpack_cells(cells, n_cells, buffers[2 * which], buffers[2 * which + 1])
             search_column(
@@ -245,17 +260,6 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
                 rank,
                 which,
             )
-
-
-@inner_kernel
-def scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which):
-    """Scan a column with one numeric feature of a narrow leaf, if the leaf may use the feature."""
-    f = bins.layout.features[bins.layout.start[c]]
-    if growth.leaf_weight[which, f] > 0.0 and may_use(growth.groups[leaf], bins.groups[f]):
-        best, scores = scratch.best[rank, which], scratch.scores[rank]
-        spare = scratch.small[rank, 5]
-        n_bins, missing_bin = bins.count[f], bins.missing[f]
-        scan_sums(cells, n_bins, missing_bin, f, stats, rules, spare, scores, best)
 
 
 @inner_kernel

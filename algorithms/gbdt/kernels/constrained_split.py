@@ -128,7 +128,13 @@ def scan_categorical(
     """
     values = n_bins - 1 if missing_bin >= 0 else n_bins
     used = np.int64(0)
-    if n_bins <= rules.max_cat_to_onehot:
+    is_onehot = n_bins <= rules.max_cat_to_onehot
+    reg_lambda = rules.reg_lambda if is_onehot else rules.reg_lambda + rules.cat_l2
+    if rules.plain:
+        top = least_score(best, stats.floor * stats.unit, stats, rules, scale)
+        if bound_sets(cells_g, cells_h, n_bins, reg_lambda / scale.h, stats) < top:
+            return
+    if is_onehot:
         given = feature, weight, stats, rules, scale
         try_each_category(cells_g, cells_h, values, order, *given, best, left_bins)
         return
@@ -140,13 +146,32 @@ def scan_categorical(
     cat_smooth_steps = rules.cat_smooth / scale.h
     sort_by_slope(cells_g, cells_h, cat_smooth_steps, order, slopes, used)
     most = min(rules.max_cat_threshold, (used + 1) // 2)
-    reg_lambda = rules.reg_lambda + rules.cat_l2
     for backward in range(2):
         if backward:
             for i in range(used // 2):
                 order[i], order[used - 1 - i] = order[used - 1 - i], order[i]
         given = feature, weight, stats, rules, scale
         try_set(cells_g, cells_h, order, used, most, reg_lambda, *given, best, left_bins)
+
+
+@inner_kernel
+def bound_sets(cells_g, cells_h, n_bins, reg_lambda, stats):
+    """Return an upper bound on the plain scores of all sets of bins.
+
+    By the inequality of Cauchy and Schwarz, a side with the bins B and the sums G_B, H_B has
+
+        G_B² / (H_B + λ) ≤ H / (H + λ) Σ g_b² / h_b        over its bins b, H ≥ H_B
+
+    Parameters
+    ----------
+    reg_lambda : λ in steps
+    """
+    total = 0.0
+    for b in range(np.uint64(n_bins)):
+        g, h = np.float64(cells_g[b]), np.float64(cells_h[b])
+        total += g * g / h if g != 0.0 else 0.0
+    h = np.float64(stats.h)
+    return total * (h / (h + reg_lambda)) * (1.0 + 1e-12)
 
 
 @inner_kernel

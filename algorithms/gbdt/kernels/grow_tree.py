@@ -117,7 +117,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
     small, large = np.int64(0), np.int64(-1)  # a literal 0 would be another numba type
     alone = ThreadTeam(1, team.counters, team.flag)
     if rank == 0:
-        make_root(growth)
+        make_root(growth, scale)
         weigh_features(bins, growth, rules, scale, small, np.int64(0))
     if not barrier_wait(team):
         return
@@ -183,11 +183,11 @@ def split(team, rank, bins, growth, scratch, rules, scale):
 
 
 @inner_kernel
-def make_root(growth):
+def make_root(growth, scale):
     """Create the root, a leaf of all rows; its sums are not known yet."""
-    root = growth.leaves[0]
-    root["start"], root["end"], root["depth"], root["node"] = 0, growth.state[ROWS], 0, 0
-    root["wide"], root["slot"], root["plane"] = 1, 0, 0
+    root, n_rows = growth.leaves[0], growth.state[ROWS]
+    root["start"], root["end"], root["depth"], root["node"] = 0, n_rows, 0, 0
+    root["wide"], root["slot"], root["plane"] = n_rows > scale.room, 0, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
     growth.state[LEAVES] = growth.state[PLANES] = 1
     growth.state[FORCED_FIRST], growth.state[FORCED_LAST] = 0, min(len(growth.forced), 1)

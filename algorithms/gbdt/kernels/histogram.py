@@ -26,6 +26,7 @@ from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 
 AHEAD = 16  # rows
 LINE = 64  # bytes of a cache line
+SHORT = np.uint64(16)  # features; so few bins of a row are rarely in two cache lines
 FULL = (MAX_BINS // CACHE_LINE | 1) * CACHE_LINE  # usual stride, for columns with MAX_BINS bins
 CHUNK = 512  # rows between overflow checks; a check for each row takes 25 % longer
 
@@ -37,7 +38,8 @@ def fetch_ahead(bins, records, rows, i, last, low, high):
     at, line = row * np.uint64(bins.shape[1]), np.uint64(LINE)
     prefetch(records, row)
     prefetch(bins, at + low)
-    prefetch(bins, at + high - np.uint64(1))
+    if high - low > SHORT:
+        prefetch(bins, at + high - np.uint64(1))
     if high - low > line + line:
         for byte in range(low + line, high, line):
             prefetch(bins, at + byte)

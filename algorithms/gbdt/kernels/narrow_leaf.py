@@ -28,6 +28,9 @@ from algorithms.gbdt.kernels.split import (
 )
 from algorithms.runtime.jit import inner_kernel
 
+MAX_INT = (1 << 31) - 1
+MARGIN = 2.0**-20  # bound on relative rounding errors of a few float32 operations
+
 
 @inner_kernel
 def take_cells(scratch, threads, first, n_bins, by_sums, cells):
@@ -42,11 +45,11 @@ def take_cells(scratch, threads, first, n_bins, by_sums, cells):
     cells : (n_bins,) int64, written
     """
     if by_sums and threads[1] == threads[0] + 1:
-        total, own = np.int64(0), scratch.cells[threads[0]]
+        total, own = np.int64(0), scratch.cells[threads[0], first : first + n_bins]
         for b in range(np.uint64(n_bins)):
-            total += own[np.uint64(first) + b]
+            total += own[b]
             cells[b] = total
-            own[np.uint64(first) + b] = 0
+        own[:] = 0  # afterwards, because vector stores are faster
         return
     for thread in range(threads[0], threads[1]):
         summed = scratch.cells[thread]
@@ -72,6 +75,33 @@ def subtract_cells(plane, first, n_bins, cells):
     """Subtract the cells of one child from the parent's histogram, which becomes the other's."""
     for b in range(np.uint64(n_bins)):
         plane[np.uint64(first) + b] -= cells[b]
+
+
+@inner_kernel
+def sum_bundled(cells, first, default, n_bins, stats, left):
+    """Write the cumulative sums of a bundled feature's bins; the leaf's sums give the default bin.
+
+    Parameters
+    ----------
+    cells : int64, cells of the column
+    first : index of the feature's first cell
+    default : its default bin, which has no cell
+    n_bins : number of its bins
+    stats : NodeStats of the leaf
+    left : (MAX_BINS,) int64, written
+    """
+    own, total = cells[first : first + n_bins - 1], np.int64(0)
+    rest = (stats.g << HALF) + stats.h
+    for b in range(np.uint64(n_bins - 1)):
+        rest -= own[b]
+    for b in range(np.uint64(default)):
+        total += own[b]
+        left[b] = total
+    total += rest
+    left[default] = total
+    for b in range(np.uint64(default + 1), np.uint64(n_bins)):
+        total += own[b - np.uint64(1)]
+        left[b] = total
 
 
 @inner_kernel
@@ -136,14 +166,26 @@ def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, b
 def may_exceed(sums, low, high, stats, top):
     """Return whether a score of the thresholds low … high − 1 may be above ``top``.
 
-    If the rounded quotient is above ``top``, the numerator is at least the rounded product of the
-    denominator and ``top``. Most features have no such threshold, and a product is faster than a
-    division.
+    With h including λ, and G, H the sums of both sides, a score is
+
+        G² / H + H d² / (h_left h_right)          d = g_left − h_left G / H
+
+    It is compared with ``top`` in float32, eight thresholds at a time, without a division. Margins
+    for the rounding make the result True in case of doubt; most features have no such threshold.
     """
+    total_g, total_h = np.float64(stats.g), stats.h + 2.0 * stats.reg_lambda
+    factor = (top * (1.0 - 1e-12) - total_g * total_g / total_h) / total_h
+    if stats.h > MAX_INT or factor <= 0.0:
+        return True
+    reg_lambda, slope = np.float32(stats.reg_lambda), np.float32(total_g / total_h)
+    most_h = np.float32(total_h * (1.0 - MARGIN))
+    factor, margin = np.float32(factor * (1.0 - 4.0 * MARGIN)), np.float32(MARGIN * abs(total_g))
     exceeds = False
     for b in range(np.uint64(low), np.uint64(high)):
-        over, under = parts_of_sum(sums[b], stats)
-        exceeds |= over >= under * top
+        g, h = np.float32(np.int32(sums[b] >> HALF)), np.float32(np.int32(sums[b] & LOW))
+        h += reg_lambda
+        distance = abs(g - slope * h) + margin
+        exceeds |= not (distance * distance < factor * h * (most_h - h))  # True if it is NaN
     return exceeds
 
 

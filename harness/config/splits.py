@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 
@@ -31,12 +30,6 @@ class Splits(BaseModel):
     most_train_rows: int | None = Field(None, ge=2)
     files: dict[str, str] = {}  # dataset → ARFF file with the splits of an OpenML task
     sample: int | None = Field(None, ge=0)  # of a learning curve; None: the last one
-
-    @field_validator("files")
-    @classmethod
-    def _make_absolute(cls, files: dict[str, str]) -> dict[str, str]:
-        """Return absolute paths, because workers run in other folders."""
-        return {name: str(Path(path).absolute()) for name, path in files.items()}
 
     @model_validator(mode="after")
     def _check_training(self) -> Splits:

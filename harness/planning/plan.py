@@ -219,6 +219,7 @@ class Planner:
         most = settings.most_train_rows
         paths = [settings.files.get(name) for name in names_in_files(dataset)]
         if path := next(filter(None, paths), None):
+            path = str(Path(path).absolute())  # workers run in other folders
             made = task_splits(path, dataset.name, dataset.rows, settings.sample)
             return [replace(split, train_rows=most or 0) for split in made]
         return default_splits(dataset, settings.folds, settings.repeats, settings.seed, most)

@@ -227,10 +227,9 @@ def test_relative_paths_are_relative_to_the_experiment_or_to_this_folder(tmp_pat
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep/x.toml").write_text('datasets = ["m"]\n[splits.files]\nm = "s.arff"\n')
     monkeypatch.chdir(tmp_path)
-    whole = str(tmp_path / "deep/s.arff")
-    assert load_experiment("deep/x.toml").splits.files == {"m": whole}
+    assert load_experiment("deep/x.toml").splits.files == {"m": "deep/s.arff"}
     given = load_experiment("deep/x.toml", overrides=["splits.files.m=t.arff"])
-    assert given.splits.files == {"m": str(tmp_path / "t.arff")}
+    assert given.splits.files == {"m": "t.arff"}
 
 
 def test_file_of_a_dataset_that_does_not_exist_is_refused():
@@ -264,15 +263,17 @@ def test_run_scores_the_rows_of_the_file(tmp_path, monkeypatch):
     frame = pd.DataFrame({"a": rng.normal(size=40), "y": rng.normal(size=40)})
     frame.to_csv(tmp_path / "mine.csv", index=False)
     parts = folds_of(40)
-    path = write(tmp_path / "s.arff", lines_of(parts))
+    write(tmp_path / "s.arff", lines_of(parts))
+    monkeypatch.chdir(tmp_path)
     result = harness.run(
-        {"datasets": ["mine"], "splits": {"files": {"mine": path}}},
+        {"datasets": ["mine"], "splits": {"files": {"mine": "s.arff"}}},
         data=tmp_path / "mine.csv",
         target="y",
         algorithms=["sklearn.dummy.DummyRegressor"],
         results=tmp_path / "results",
     )
     (cell,) = result.view.cells
+    assert result.view.run["config"]["experiment"]["splits"]["files"] == {"mine": "s.arff"}
     assert len(cell.outcomes) == 6
     for outcome, score in zip(cell.outcomes, cell.scores["rmse"], strict=True):
         train, test = parts[outcome.trial.split.repeat, outcome.trial.split.fold]

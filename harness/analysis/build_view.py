@@ -78,6 +78,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
                 "lower_is_better": m.lower_is_better,
                 "primary": m.name in primary or (m.primary and not m.tasks & replaced),
                 "summary": m.summary,
+                "bounds": m.bounds,
             }
             for m in registry.all("metric")
         },

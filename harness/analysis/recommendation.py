@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.run_view import Cell, Interval, RunView
-from harness.analysis.stats import resampled_interval
+from harness.analysis.stats import resampled_interval, transformed
 from harness.config.experiment import SEARCHED
 from harness.core.model import FAILURES, JSON, Outcome, Severity, Status, to_json
 from harness.core.units import show_duration, show_size
@@ -119,7 +119,8 @@ def _answer(view: RunView, dataset: str, cells: Sequence[Cell]) -> Answer | None
     whole = [side for side in sides if len(side.losses) == len(places)]
     best = min(whole, key=lambda side: side.mean) if whole else None
     differences = {s.name: _difference(s, best, view) for s in whole if best}
-    standings = [_standing(s, differences.get(s.name), complete=s in whole) for s in sides]
+    bounds = view.metrics[shown].get("bounds", (-math.inf, math.inf))
+    standings = [_standing(s, differences.get(s.name), bounds, complete=s in whole) for s in sides]
     standings.sort(key=lambda s: (not s.complete, s.loss, s.name))
     recommended, alike = _recommended(standings, best.name if best else "")
     facts = view.datasets.get(dataset, {})
@@ -263,10 +264,14 @@ def _row_losses(side: _Side, view: RunView) -> np.ndarray | None:
     return logs
 
 
-def _standing(side: _Side, difference: Interval | None, *, complete: bool) -> Standing:
+def _standing(
+    side: _Side, difference: Interval | None, bounds: tuple[float, float], *, complete: bool
+) -> Standing:
     cell = side.cell
     values = _by_split(side.shown)
     score = resampled_interval(values, side.ratio)
+    if len(values) > 1:  # otherwise it has no bounds
+        score = transformed(score, lambda x: min(max(x, bounds[0]), bounds[1]))
     sizes = [int(o.facts.get("model_bytes", 0)) for o in side.outcomes.values()]
     seconds = cell.seconds
     return Standing(

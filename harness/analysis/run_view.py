@@ -334,7 +334,7 @@ class RunView:
     datasets
         Name → declared facts: task, rows, columns, source and others, JSON.
     metrics
-        Name → lower_is_better, primary and summary.
+        Name → lower_is_better, primary, summary and bounds.
     predictions
         Function that loads the arrays of one outcome: output, y, rows, weight and scale.
     broken

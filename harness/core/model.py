@@ -8,6 +8,7 @@ one dataset; a worker turns a trial into an :class:`Outcome`. Plugins register
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -409,6 +410,8 @@ class Metric:
         Whether verdicts use this metric.
     summary
         One line for `harness list metrics`, with the unit.
+    bounds
+        Lowest and highest possible score; intervals of mean scores end there.
     """
 
     name: str
@@ -417,6 +420,7 @@ class Metric:
     lower_is_better: bool = True
     primary: bool = False
     summary: str = ""
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
 
 @explain_fields

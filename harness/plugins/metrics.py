@@ -201,20 +201,24 @@ def register_metrics(register: Callable[[Metric], None]) -> None:
     def add(
         score: Callable[[Predicted], float],
         tasks: frozenset[Task],
+        bounds: tuple[float, float],
         summary: str,
         *,
         lower: bool = True,
         primary: bool = False,
     ) -> None:
-        register(Metric(score.__name__, tasks, score, lower, primary, summary))
+        register(Metric(score.__name__, tasks, score, lower, primary, summary, bounds))
 
-    add(log_loss, CLASSIFICATION, "mean log loss, clipped at 1e-15", primary=True)
-    add(error, CLASSIFICATION, "share of rows misclassified")
-    add(brier, CLASSIFICATION, "squared error of the probabilities, summed over classes")
-    add(auc, CLASSIFICATION, "area under the ROC curve, one class against the rest", lower=False)
-    add(rmse_sd, REGRESSION, "root mean squared error over sd(y)", primary=True)
-    add(rmse, REGRESSION, "root mean squared error, in units of y")
-    add(mae, REGRESSION, "mean absolute error, in units of y")
-    add(r2, REGRESSION, "share of the test variance explained", lower=False)
-    add(ndcg_at_10, RANKING, "mean NDCG of the first 10 ranks", lower=False, primary=True)
-    add(mean_average_precision, RANKING, "mean average precision, grades above 0", lower=False)
+    share, loss, upto_1 = (0.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
+    add(log_loss, CLASSIFICATION, loss, "mean log loss, clipped at 1e-15", primary=True)
+    add(error, CLASSIFICATION, share, "share of rows misclassified")
+    add(brier, CLASSIFICATION, (0.0, 2.0), "squared error of the probabilities, over all classes")
+    add(auc, CLASSIFICATION, share, "area under the ROC curve, one class against the rest",
+        lower=False)  # fmt: skip
+    add(rmse_sd, REGRESSION, loss, "root mean squared error over sd(y)", primary=True)
+    add(rmse, REGRESSION, loss, "root mean squared error, in units of y")
+    add(mae, REGRESSION, loss, "mean absolute error, in units of y")
+    add(r2, REGRESSION, upto_1, "share of the test variance explained", lower=False)
+    add(ndcg_at_10, RANKING, share, "mean NDCG of the first 10 ranks", lower=False, primary=True)
+    add(mean_average_precision, RANKING, share, "mean average precision, grades above 0",
+        lower=False)  # fmt: skip

@@ -12,7 +12,7 @@ from harness.plugins.registry import load_registry
 CASES = [
     (lambda: Metric("x", nam="y"), "harness.Metric has no field 'nam' (did you mean 'name'?)"),
     (lambda: Metric("x"), "harness.Metric needs the fields 'tasks', 'score'; fields required:"),
-    (lambda: Metric("x", (), len, lower=1), "optional: lower_is_better, primary, summary"),
+    (lambda: Metric("x", (), len, lower=1), "optional: lower_is_better, primary, summary, bounds"),
     (lambda: Section("x", "y", 1), "harness.Section needs the field 'build'; fields required:"),
     (lambda: Section(1, 2, 3, 4, 5), "harness.Section takes at most 4 values, not 5;"),
     (lambda: Section("x", "y", 1, len, name="z"), "gets the field 'name' twice"),

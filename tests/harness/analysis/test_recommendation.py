@@ -115,6 +115,16 @@ def test_another_metric_may_decide_and_be_higher_is_better():
     assert "the highest auc 0.8" in recommendation(answer)
 
 
+@pytest.mark.parametrize(("losses", "low"), [([0.001, 0.2, 0.001], 0.0), ([0.2], -np.inf)])
+def test_interval_of_a_loss_ends_at_its_lowest_value(losses, low):
+    metrics = {name: {**facts, "bounds": (0.0, np.inf)} for name, facts in METRICS.items()}
+    (answer,) = answers_of(view(cell("one", losses), metrics=metrics))
+    score = answer.standing("one").score
+    assert (score.low, score.value) == (low, pytest.approx(np.mean(losses)))
+    (free,) = answers_of(view(cell("one", losses)))
+    assert free.standing("one").score.low < 0.0
+
+
 def test_budget_is_shown_with_the_recommendation():
     words = "To fit into the time budget of 10 min 0 s, 3 of 10 splits were run."
     (answer,) = answers_of(view(cell("a", 0.2 + NOISE), budget={"words": words}))

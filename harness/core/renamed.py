@@ -13,7 +13,8 @@ T = TypeVar("T", bound=Callable[..., Any])
 def renamed(**new_names: str) -> Callable[[T], T]:
     """Return a decorator for a function or class whose arguments were renamed.
 
-    The old names of a class's arguments are also attributes.
+    The old names of a class's arguments are also attributes, and arguments of
+    ``dataclasses.replace``.
 
     Parameters
     ----------
@@ -24,7 +25,9 @@ def renamed(**new_names: str) -> Callable[[T], T]:
     def decorate(target: T) -> T:
         if not isinstance(target, type):
             return _with_old_arguments(target, new_names)  # type: ignore[return-value]
-        target.__init__ = _with_old_arguments(target.__init__, new_names)  # type: ignore[misc]
+        target.__init__ = _with_old_arguments(  # type: ignore[misc]
+            target.__init__, new_names, getattr(target, "__match_args__", ())
+        )
         for old, new in new_names.items():
             setattr(target, old, property(functools.partial(_read, old=old, new=new)))
         return target
@@ -33,14 +36,16 @@ def renamed(**new_names: str) -> Callable[[T], T]:
 
 
 def _with_old_arguments(
-    function: Callable[..., Any], new_names: Mapping[str, str]
+    function: Callable[..., Any], new_names: Mapping[str, str], fields: tuple[str, ...] = ()
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        # dataclasses.replace passes every field, those to change under the given names
+        is_copy = bool(fields) and kwargs.keys() >= set(fields)
         for old in new_names.keys() & kwargs.keys():
             new = new_names[old]
             _warn(old, new)
-            if new in kwargs:
+            if new in kwargs and not is_copy:
                 raise TypeError(f"got both {new!r} and its old name {old!r}; use {new!r}")
             kwargs[new] = kwargs.pop(old)
         return function(*args, **kwargs)

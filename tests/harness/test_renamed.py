@@ -40,6 +40,13 @@ def test_new_names_and_copies_do_not_warn():
     assert "rungs" not in {field.name for field in dataclasses.fields(one)}
 
 
+def test_copy_with_the_old_name():
+    data = Dataset("mine", Task.BINARY, len, "", 4, 2, license="CC0")
+    with pytest.deprecated_call(match=r"'licence' is now called 'license'"):
+        copy = dataclasses.replace(data, name="other", licence="MIT")
+    assert (copy.name, copy.license, data.license) == ("other", "MIT", "CC0")
+
+
 def test_both_names_are_an_error():
     with pytest.deprecated_call(), pytest.raises(TypeError, match="got both 'parity_levels'"):
         Algorithm("mine", len, frozenset(), rungs=LEVELS, parity_levels=LEVELS)

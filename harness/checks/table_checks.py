@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from harness.checks import (
-    class_balance,
-    count_target,
     duplicate_rows,
     empty_column,
     identifier,
     many_categories,
     missing_header,
-    missing_target,
-    ranking_grades,
     redundant_columns,
     single_column,
     split_shift,
-    text_dates,
-    text_numbers,
+    target,
+    text_columns,
     time_overlap,
 )
 from harness.checks.check import Check
@@ -26,21 +22,21 @@ from harness.core.model import Finding, Table, Task
 TABLE_CHECKS: tuple[Check[TableSample], ...] = (
     identifier.CHECK,
     single_column.CHECK,
-    text_dates.CHECK,
+    text_columns.DATES,
     missing_header.CHECK,
     duplicate_rows.CHECK,
-    count_target.CHECK,
-    ranking_grades.CHECK,
-    class_balance.IMBALANCE,
-    class_balance.RARE,
+    target.COUNT,
+    target.RANKING,
+    target.IMBALANCE,
+    target.RARE,
     empty_column.CONSTANT,
     empty_column.NEARLY_EMPTY,
     split_shift.CHECK,
     time_overlap.CHECK,
     many_categories.MANY,
     many_categories.CODES,
-    text_numbers.CHECK,
-    missing_target.CHECK,
+    text_columns.NUMBERS,
+    target.MISSING,
     redundant_columns.CHECK,
 )
 

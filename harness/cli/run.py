@@ -147,7 +147,7 @@ def command(**given: Any) -> int:
     results = [_run(options, given) for options in series]
     if not given["as_json"]:
         from harness.cli.rivals import print_rivals
-        from harness.cli.verdicts import print_verdicts
+        from harness.cli.run_output import print_verdicts
 
         views = [result.view for result, _ in results]
         print_rivals(views)
@@ -229,7 +229,7 @@ def _run(options: RunOptions | RunAgain, given: dict[str, Any]) -> tuple[RunResu
             }
         )
     else:
-        from harness.cli.answer import print_answer
+        from harness.cli.run_output import print_answer
 
         print_answer(result.view)
         if path is not None:

@@ -328,8 +328,7 @@ class WorkerState:
 
     def _trial_facts(self, prepared: PreparedTrial, table: Table) -> JSON:
         """Return the facts of a trial after its libraries have run."""
-        from harness.worker.model_size import size_facts
-        from harness.worker.train_loss import score_training_rows
+        from harness.worker.model_facts import score_training_rows, size_facts
 
         threads, notes = facts.thread_facts(self._facts["threads"])
         rows, columns = table.X.shape

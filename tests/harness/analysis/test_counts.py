@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from harness.analysis.verdict_counts import count_verdicts, difference_p
 from harness.analysis.verdicts import Evidence, judge, named
-from harness.cli.verdicts import print_verdicts
+from harness.cli.run_output import print_verdicts
 
 RNG = np.random.default_rng(5)
 

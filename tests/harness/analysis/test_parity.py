@@ -14,8 +14,8 @@ from scipy.sparse import csr_matrix
 from harness import ALL_TASKS, Missing, Task, Tree, TreeEnsemble
 from harness.analysis.difference import comparison_from_json
 from harness.analysis.parity import Side, Training, compare
+from harness.analysis.parity.causes import ulps_between
 from harness.analysis.parity.node_text import sketch
-from harness.analysis.parity.ulps import ulps_between
 from harness.analysis.tree_text import as_text
 from harness.core.errors import DataError
 from harness.core.model import to_json

@@ -13,7 +13,7 @@ import pytest
 from harness.analysis.build_view import findings_of
 from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.run_view import Cell, RunView
-from harness.checks.findings import WIDTH, format_findings, in_order
+from harness.checks.during_run import WIDTH, format_findings, in_order
 from harness.checks.result_checks import RESULT_CHECKS, check_results
 from harness.core.model import (
     Failure,

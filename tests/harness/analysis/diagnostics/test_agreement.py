@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import pearsonr
 
 from harness.analysis.diagnostics import InapplicableError, agreement, determinism
-from harness.analysis.parity.ulps import ulps_between
+from harness.analysis.parity.causes import ulps_between
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -1,4 +1,4 @@
-"""Find numbers that are stored as text and therefore used as categories."""
+"""Find dates and numbers that are stored as text, and therefore used as categories."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from harness.checks.check import Check, Report
 from harness.checks.table_sample import Column, TableSample
 from harness.core.model import Severity
+from harness.data.dates import has_clock, matching_formats
 from harness.data.safe_names import listed, shown
 
 MIN_LEVELS = 10
@@ -19,7 +20,34 @@ _NUMBER = re.compile(r"[-+]?[$€£¥]?\s?[-+]?\d[\d.,' ]*\s?[%$€£¥]?")
 _CODE = re.compile(r"0\d+")  # a leading zero means a code, such as a postal code
 
 
-def find(sample: TableSample) -> Iterator[Report]:
+def find_dates(sample: TableSample) -> Iterator[Report]:
+    """Report dates that the loader turned into numbers, and dates that are still categories."""
+    if dates := dict(sample.source.dates):
+        clock = " and hour" if any(map(has_clock, dates.values())) else ""
+        verb = "holds dates as text; it is" if len(dates) == 1 else "hold dates as text; they are"
+        parts = f"elapsed days, year, month{' and' if not clock else ','} weekday{clock}"
+        yield Report(
+            Severity.NOTE,
+            f"{listed([*dates])} {verb} used as {parts}",
+            {"columns": [*dates], "formats": dates, "used_as": "numbers"},
+        )
+    still = [
+        column.name
+        for column in sample.columns
+        if column.has_text and matching_formats(column.levels)
+    ]
+    if still:
+        unclear = [name for name in still if name in sample.source.ambiguous_dates]
+        why = "; day and month could be exchanged: write them as 2020-12-31" if unclear else ""
+        verb = "holds dates as text and is" if len(still) == 1 else "hold dates as text and are"
+        yield Report(
+            Severity.WARNING,
+            f"{listed(still)} {verb} used as categories, so that new dates are unknown{why}",
+            {"columns": still, "used_as": "categories"},
+        )
+
+
+def find_numbers(sample: TableSample) -> Iterator[Report]:
     """Report text columns in which almost every value is a number."""
     columns = {c.name: others for c in sample.columns if (others := _other_texts(c)) is not None}
     if not columns:
@@ -51,4 +79,5 @@ def _other_texts(column: Column) -> list[str] | None:
     return others
 
 
-CHECK = Check("DATA016", "Numbers stored as text", find)
+DATES = Check("DATA003", "Dates stored as text", find_dates)
+NUMBERS = Check("DATA016", "Numbers stored as text", find_numbers)

@@ -25,9 +25,9 @@ def renamed(**new_names: str) -> Callable[[T], T]:
     def decorate(target: T) -> T:
         if not isinstance(target, type):
             return _with_old_arguments(target, new_names)  # type: ignore[return-value]
-        target.__init__ = _with_old_arguments(  # type: ignore[misc]
-            target.__init__, new_names, getattr(target, "__match_args__", ())
-        )
+        construct: Any = target.__init__  # type: ignore[misc]
+        fields = getattr(target, "__match_args__", ())
+        target.__init__ = _with_old_arguments(construct, new_names, fields)  # type: ignore[misc]
         for old, new in new_names.items():
             setattr(target, old, property(functools.partial(_read, old=old, new=new)))
         return target

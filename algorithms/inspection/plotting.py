@@ -78,25 +78,11 @@ def plot_importance(
     """
     found = read_model_trees(model)
     names, values = found.feature_names(), importances(found, importance_type)
-    return plot_importances(
-        names,
-        values,
-        ax=ax,
-        height=height,
-        xlim=xlim,
-        ylim=ylim,
-        title=title,
-        xlabel=xlabel,
-        ylabel=ylabel,
-        importance_type=importance_type,
-        max_num_features=max_num_features,
-        ignore_zero=ignore_zero,
-        figsize=figsize,
-        dpi=dpi,
-        grid=grid,
-        precision=precision,
-        **kwargs,
-    )
+    shown = {"max_num_features": max_num_features, "ignore_zero": ignore_zero}
+    texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "precision": precision}
+    figure = {"ax": ax, "xlim": xlim, "ylim": ylim, "figsize": figsize, "dpi": dpi, "grid": grid}
+    options = {**shown, **texts, **figure, "height": height, **kwargs}
+    return plot_importances(names, values, importance_type=importance_type, **options)
 
 
 def importances(model, importance_type):

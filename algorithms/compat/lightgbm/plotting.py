@@ -53,25 +53,12 @@ def plot_importance(
         importance_type = getattr(booster, "importance_type", "split")
     model = booster_of(booster)
     values = model.feature_importance(importance_type=importance_type)
-    return plotting.plot_importances(
-        model.feature_name(),
-        values,
-        ax=ax,
-        height=height,
-        xlim=xlim,
-        ylim=ylim,
-        title=title,
-        xlabel=xlabel,
-        ylabel=ylabel,
-        importance_type=importance_type,
-        max_num_features=max_num_features,
-        ignore_zero=ignore_zero,
-        figsize=figsize,
-        dpi=dpi,
-        grid=grid,
-        precision=precision,
-        **kwargs,
-    )
+    names = model.feature_name()
+    shown = {"max_num_features": max_num_features, "ignore_zero": ignore_zero}
+    texts = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "precision": precision}
+    figure = {"ax": ax, "xlim": xlim, "ylim": ylim, "figsize": figsize, "dpi": dpi, "grid": grid}
+    options = {**shown, **texts, **figure, "height": height, **kwargs}
+    return plotting.plot_importances(names, values, importance_type=importance_type, **options)
 
 
 def plot_split_value_histogram(

@@ -13,7 +13,7 @@ from numba.core import event
 import algorithms.runtime.threads
 from algorithms.runtime import compile_notice
 
-compile_notice.IDLE, compile_notice.EVERY = 0.5, 1.0
+compile_notice.IDLE, compile_notice.EVERY = 0.4, 0.5
 def kernel():
     pass
 kernel.__module__ = {module!r}
@@ -22,7 +22,7 @@ for _ in range(2):
     for _ in range(3):
         with event.trigger_event("numba:compile", data):
             time.sleep({seconds})
-    time.sleep(1.5)
+    time.sleep(1.2)
 """
 
 
@@ -37,7 +37,7 @@ def notice_of(seconds, module="algorithms.gbdt.kernels.x", **variables):
 
 
 def test_long_compilation_is_announced_once_with_progress_and_command():
-    first, *progress, last = notice_of(1.2)
+    first, *progress, last = notice_of(0.6)
     assert "`python -m harness compile`" in first
     assert progress
     assert all("kernels compiled" in line for line in progress)
@@ -49,8 +49,8 @@ def test_long_compilation_is_announced_once_with_progress_and_command():
     "how",
     [
         {"seconds": 0.05},
-        {"seconds": 1.2, "HARNESS_COMPILE_NOTICE": "0"},
-        {"seconds": 1.2, "module": "somebody_else"},
+        {"seconds": 0.6, "HARNESS_COMPILE_NOTICE": "0"},
+        {"seconds": 0.6, "module": "somebody_else"},
     ],
 )
 def test_short_compilations_and_other_code_are_not_announced(how):

@@ -281,7 +281,7 @@ def test_paths_of_a_tree_do_not_depend_on_other_trees():
 
 
 def test_contributions_of_too_deep_trees_are_refused():
-    depth = 20_000
+    depth = 6_000
     tree = chain(depth)
     asks = tree.feature >= 0
     feature = np.full(len(tree), -1, np.int32)

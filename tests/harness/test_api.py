@@ -112,7 +112,7 @@ def test_run_has_an_escaped_and_colored_notebook_display(run, options, frame):
 
 def test_duel_of_arrays(options):
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
-    result = harness.duel("mean", "prior", (X, y), launches=1, blocks=6, **options)
+    result = harness.duel("mean", "prior", (X, y), launches=1, blocks=2, **options)
     assert (result.status, result.failure) == (Status.DONE, None)
     table = result.to_frame().set_index("phase")
     assert {"native", "fit", "train", "predict"} <= set(table.index)

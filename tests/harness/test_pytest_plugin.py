@@ -38,8 +38,8 @@ def project(tmp_path):
 
 def collect(project, *arguments):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "harness.pytest_plugin"]
-    command += ["-p", "no:cacheprovider", "-p", "no:xdist", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command += ["-p", "no:cacheprovider", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=False
     )

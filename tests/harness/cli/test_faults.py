@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from command_line import run_command
 
 from harness.store import DATABASE, Store
 
@@ -87,7 +88,7 @@ def test_read_only_folder_ends_a_run_with_one_line(tmp_path, mounted):
 
 def test_results_folder_that_is_a_file_is_reported(tmp_path):
     (tmp_path / "results").write_text("mine")
-    refused(harness(tmp_path, "run", *QUICK), "File exists")
+    refused(run_command(tmp_path, "run", *QUICK), "File exists")
     assert (tmp_path / "results").read_text() == "mine"
 
 
@@ -114,12 +115,13 @@ def test_run_waits_for_a_reader_with_an_open_cursor(tmp_path):
 def test_second_run_without_waiting_reports_the_writer(tmp_path):
     with Store.open(tmp_path / "results", write=True):
         refused(
-            harness(tmp_path, "run", *QUICK, "--no-wait"),
+            run_command(tmp_path, "run", *QUICK, "--no-wait"),
             f"pid {os.getpid()}",
             "run again when it has ended",
         )
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(tmp_path):
     """Names of columns, labels and values are arbitrary; no code runs, no path leads out."""
     rows = [[i % 7, HOSTILE[i % 5], i * 31 % 11, i * 17 % 13, HOSTILE[i % 2]] for i in range(60)]
@@ -159,7 +161,7 @@ def test_hostile_names_stay_text(tmp_path):
 
 
 def test_ten_kilobyte_name_is_shortened(tmp_path):
-    done = harness(tmp_path, "run", "-d", "n" * 10_000)
+    done = run_command(tmp_path, "run", "-d", "n" * 10_000)
     assert done.returncode == 2
     assert "unknown dataset 'nnn" in done.stderr
     assert len(done.stderr) < 300

@@ -441,12 +441,12 @@ def test_hostile_names_stay_data(tmp_path):
     assert set(tmp_path.iterdir()) - set(before) == {path, tmp_path / "cache"}
 
 
-def test_hundred_thousand_columns(tmp_path):
-    header = ",".join(f"c{i}" for i in range(100_000))
-    row = ",".join("1" for _ in range(100_000))
+def test_thirty_thousand_columns(tmp_path):
+    header = ",".join(f"c{i}" for i in range(30_000))
+    row = ",".join("1" for _ in range(30_000))
     path = write(tmp_path, f"{header},y\n{row},0\n{row},1\n")
     dataset = dataset_from_file(path, "y")
-    assert dataset.columns == 100_000
+    assert dataset.columns == 30_000
     assert all(len(line) < 600 for line in describe(dataset))
 
 

@@ -166,6 +166,7 @@ def test_lost_worker_ends_training_at_once_and_another_fit_resumes(client):
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
 
 
+@pytest.mark.slow
 def test_hanging_worker_is_given_up_and_another_fit_resumes(client, monkeypatch):
     monkeypatch.setattr(placement, "GRACE", 1.0)
     monkeypatch.setattr(placement, "CLOSING", 0.5)

@@ -173,6 +173,7 @@ def test_long_error_keeps_its_beginning_and_its_end(supervisor):
     assert outcome.failure.detail.rstrip().endswith("the end")
 
 
+@pytest.mark.slow
 def test_compilation_inside_a_trial_does_not_count_against_its_limit(supervisor):
     late = {"fit": "compile+sleep", "compiling": 4.0}
     done, slow = run(supervisor, {**late, "seconds": 0.1}, {**late, "seconds": 9.0}, timeout=3.0)

@@ -64,6 +64,7 @@ def test_limit_does_not_count_compilation(clock):
     assert limit.compiled == time_limits.MAX_COMPILING
 
 
+@pytest.mark.slow
 def test_suspended_supervisor_stores_no_false_timeout(tmp_path):
     """It is suspended for longer than the limit of a trial that takes 2 s."""
     helpers = str(Path(__file__).resolve().parents[1] / "helpers")

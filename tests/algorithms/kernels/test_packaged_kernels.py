@@ -232,6 +232,7 @@ def lines_about(parent, tmp_path, **variables):
     return [line for line in done.stderr.splitlines() if "of the package" in line]
 
 
+@pytest.mark.slow
 def test_one_line_says_why_kernels_of_the_package_are_not_used(parent, tmp_path):
     assert lines_about(parent, tmp_path) == []
     rewrite(parent, sources="0" * 16)

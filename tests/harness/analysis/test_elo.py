@@ -46,6 +46,7 @@ def test_ties_are_half_a_win_each():
     assert victories(np.array([[1.0, 1.0]])).tolist() == [[[0.0, 0.5], [0.5, 0.0]]]
 
 
+@pytest.mark.slow
 def test_intervals_cover_simulated_strengths():
     """A fixed seed, 40 runs of 40 datasets: percentile intervals cover nine of ten or more."""
     truth = np.array([100.0, 0.0, -100.0])

@@ -209,6 +209,7 @@ def test_crash_and_hang_are_findings_and_checks_continue(tmp_path):
     assert results["a saved model predicts the same"].state == "skipped"
 
 
+@pytest.mark.slow
 def test_command_returns_its_exit_code(tmp_path, capsys, monkeypatch):
     plugin = tmp_path / "crashing.py"
     plugin.write_text(PLUGIN.replace("time.sleep(60)", "pass"))

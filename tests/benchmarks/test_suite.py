@@ -79,7 +79,7 @@ def test_threads_are_limited_before_numpy_is_loaded() -> None:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
     folder = tmp_path_factory.mktemp("asv")
-    with contextlib.chdir(folder):
+    with contextlib.chdir(folder), mock.patch.object(drive, "TREES", 2):
         return folder, drive.Suite().setup_cache()
 
 

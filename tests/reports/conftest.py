@@ -540,4 +540,4 @@ class Parsed(HTMLParser):
 
 @pytest.fixture(scope="session")
 def parse() -> Callable[[str], Parsed]:
-    return Parsed
+    return cache(Parsed)

@@ -1,5 +1,6 @@
 """Environment of all tests, and the folder of shared datasets."""
 
+import gc
 import os
 import signal
 import sys
@@ -10,8 +11,10 @@ import hypothesis
 import pytest
 
 # Machines differ and are busy, so examples have no deadline. CI draws the same examples every time.
-hypothesis.settings.register_profile("local", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+# `make test ARGS=--hypothesis-profile=thorough` draws more of them.
+hypothesis.settings.register_profile("local", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=500)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
@@ -37,6 +40,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     for name in ("cache", "datasets", "results"):
         os.environ[f"HARNESS_{name.upper()}"] = str(Path(folder.name, name))
+
+
+def pytest_collection_finish() -> None:
+    """Exempt imported modules and collected tests from garbage collections.
+
+    Each collection would visit them again, which takes a second; timed phases collect twice.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

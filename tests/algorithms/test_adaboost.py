@@ -206,7 +206,6 @@ def test_invalid_input_raises_scikit_learn_messages(kind):
 
 
 @given(st.lists(st.floats(-750, 750), min_size=1, max_size=40))
-@settings(max_examples=100, deadline=None)
 def test_two_class_softmax_equals_scikit_learn(score):
     score = np.array(score)
     expected = softmax(np.column_stack([-score, score]) / 2.0)

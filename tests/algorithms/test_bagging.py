@@ -64,7 +64,6 @@ def assert_same_draws(ours, theirs):
 
 
 @given(seed=seeds, draws=DRAWS, weighted=st.booleans(), missing=st.sampled_from([0.0, 0.3]))
-@settings(max_examples=60)
 @pytest.mark.filterwarnings("ignore:When fitting:UserWarning")
 def test_classifier_samples_and_trees_equal_scikit_learn(seed, draws, weighted, missing):
     rng = np.random.default_rng(seed)

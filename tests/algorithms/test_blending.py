@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn import datasets, ensemble
@@ -148,7 +148,6 @@ def test_class_predictions_as_a_column_are_votes(weights):
 
 
 @given(st.lists(st.lists(st.floats(-5, 5), min_size=3, max_size=3), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
 def test_weights_are_nonnegative_and_sum_to_one(rows):
     shares = as_shares(np.array(rows))
     assert (shares >= 0).all()

@@ -74,7 +74,6 @@ def classes_of(rng, X, k):
     missing=st.sampled_from([0.0, 0.0, 0.3]),
     weighted=st.booleans(),
 )
-@settings(max_examples=150)
 def test_classifier_trees_equal_scikit_learn(seed, limits, n, k, missing, weighted):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 8)), missing)
@@ -95,7 +94,6 @@ def test_classifier_trees_equal_scikit_learn(seed, limits, n, k, missing, weight
 
 
 @given(seed=seeds, limits=LIMITS, n=st.integers(2, 100), monotonic=st.booleans())
-@settings(max_examples=60)
 def test_regressor_trees_equal_scikit_learn_when_sums_are_exact(seed, limits, n, monotonic):
     """Integer values and weights: no sum is rounded, so rounding decides no tie."""
     rng = np.random.default_rng(seed)
@@ -145,7 +143,6 @@ def gain(fitted, node):
 
 
 @given(seed=seeds, classes=st.booleans())
-@settings(max_examples=60)
 def test_trees_differ_from_scikit_learn_only_at_ties(seed, classes):
     rng = np.random.default_rng(seed)
     X = table(rng, 150, 6)

@@ -25,7 +25,7 @@ def draw_values(seed, n_rows):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 2, 9]), st.sampled_from([0, 20, 4096]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_one_kernel_finds_the_edges_that_are_found_column_by_column(seed, min_in_leaf, max_entries):
     X = draw_values(seed, 60)
     numeric, limits = np.zeros(12, bool), (30, 1000, 3)
@@ -59,7 +59,7 @@ def count_smaller_sides(values, edges):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 25))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_column_without_enough_rows_on_both_sides_has_no_edges(seed, min_in_leaf):
     X = draw_values(seed, 60)
     numeric = np.zeros(12, bool)

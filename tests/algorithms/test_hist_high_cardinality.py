@@ -20,7 +20,7 @@ from algorithms.gbdt.kernels.booster_arrays import HALF
 from algorithms.gbdt.kernels.category_codes import ALONE
 from algorithms.runtime.threads import Workers
 
-few = settings(max_examples=50, deadline=None)
+few = settings(max_examples=50)
 
 
 def table(rows=4000, levels=600, seed=0):

@@ -74,7 +74,7 @@ PARAMS = [
     st.integers(20, 400),
     st.sampled_from(FORMS),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_sparse_dense_and_bundled_tables_grow_the_same_trees(seed, params, dtype, n, form):
     rng = np.random.default_rng(seed)
     X = mixed(rng, n).astype(dtype)
@@ -113,7 +113,7 @@ def test_sparse_dense_and_bundled_tables_grow_the_same_trees(seed, params, dtype
     ),
     st.integers(20, 300),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_newton_boosting_treats_absent_entries_as_missing(seed, params, n):
     rng = np.random.default_rng(seed)
     dense = mixed(rng, n)

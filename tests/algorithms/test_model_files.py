@@ -415,7 +415,6 @@ def test_invalid_lightgbm_model_is_reported(old, new, message, tmp_path):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=150)
 def test_damaged_file_is_reported_or_gives_a_valid_model(whole_files, seed):
     rng = np.random.default_rng(seed)
     path, texts = whole_files

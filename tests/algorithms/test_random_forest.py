@@ -98,7 +98,6 @@ LIMITS = st.fixed_dictionaries(
         },
     ),
 )
-@settings(max_examples=80)
 def test_classifier_forest_equals_scikit_learn(seed, limits, n, k, missing, weighted, more):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 8)), missing)

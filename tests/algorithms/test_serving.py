@@ -41,7 +41,6 @@ SHAPES = [
     st.sampled_from(DTYPES),
     st.sampled_from([0.0, 1e-35]),
 )
-@settings(max_examples=120)
 def test_any_ensemble_predicts_like_its_tree_walk(seed, shape, comparison, read, summed, zero):
     rng = np.random.default_rng(seed)
     rules = {"comparison": comparison, "input_dtype": read, "sum_dtype": summed}
@@ -63,7 +62,6 @@ def test_any_ensemble_predicts_like_its_tree_walk(seed, shape, comparison, read,
     st.sampled_from(DTYPES),
     st.sampled_from([0.0, 1e-35]),
 )
-@settings(max_examples=120)
 def test_numeric_ensembles_predict_like_their_tree_walk(
     seed, shape, n_rows, depth, has_gaps, comparison, read, zero
 ):

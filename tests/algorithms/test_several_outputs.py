@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from columns import seeds, table
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from parity_sklearn import KINDS_AND_CRITERIA, LIMITS, WEIGHTS, fit_both, weights_of
 from scipy import sparse
@@ -43,7 +43,6 @@ def outputs_of(rng, X, kind, criterion="", k=3):
     splitter=st.sampled_from(["best", "best", "random"]),
     n=st.integers(2, 120),
 )
-@settings(max_examples=60)
 def test_trees_equal_scikit_learn_bitwise(seed, how, limits, weights, splitter, n):
     kind, criterion = how
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from columns import seeds
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import config
 from parity_sklearn import (
@@ -38,7 +38,6 @@ from algorithms.parity.kernels.sklearn_grow import grow_by_sklearn_rules
     weights=WEIGHTS,
     n=st.integers(2, 200),
 )
-@settings(max_examples=250)
 def test_trees_equal_scikit_learn_bitwise(seed, how, limits, weights, n):
     check_tree(seed, *how, limits, weights, n)
 
@@ -97,7 +96,6 @@ def test_tree_that_outgrows_its_arrays_is_the_same(monkeypatch):
     draws=DRAWS,
     weighted=st.booleans(),
 )
-@settings(max_examples=60)
 def test_bagging_equals_scikit_learn_bitwise(seed, kind, draws, weighted):
     check_bag(seed, kind, draws, weighted)
 

@@ -61,7 +61,6 @@ def codes_left(grown, codes, node=0):
     kind=st.sampled_from(["unit", "whole", "real"]),
     missing=st.sampled_from([0.0, 0.0, 0.3]),
 )
-@settings(max_examples=150)
 def test_no_category_subset_is_better(seed, n, k, n_classes, criterion, kind, missing):
     rng = np.random.default_rng(seed)
     x, w = category(rng, n, k, missing), weights_of(rng, n, kind)
@@ -143,7 +142,6 @@ def mixed(rng, n, missing=0.0):
     ),
     missing=st.sampled_from([0.0, 0.2]),
 )
-@settings(max_examples=60)
 def test_rows_reach_the_nodes_that_counted_them(seed, criterion, limits, missing):
     rng = np.random.default_rng(seed)
     X = mixed(rng, 150, missing)

@@ -53,7 +53,6 @@ def offers(X, y, w):
     draws=st.sampled_from([None, None, 1]),
     missing=st.sampled_from([0.0, 0.3]),
 )
-@settings(max_examples=60)
 def test_gain_ratio_is_the_best_among_at_least_mean_gain(seed, n, k, weights, draws, missing):
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.normal(size=n), table(rng, n, int(rng.integers(1, 5)), missing)])

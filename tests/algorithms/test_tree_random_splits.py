@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from columns import seeds, table
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import tree
 from sktrees import difference
@@ -33,7 +33,6 @@ LIMITS = st.fixed_dictionaries(
     weighted=st.booleans(),
     parity=st.sampled_from([None, "scikit-learn"]),
 )
-@settings(max_examples=100)
 def test_classifier_splits_are_drawn(seed, limits, n, k, criterion, missing, weighted, parity):
     rng = np.random.default_rng(seed)
     X, y = table(rng, n, int(rng.integers(1, 8)), missing), rng.integers(0, k, n)
@@ -55,7 +54,6 @@ def test_classifier_splits_are_drawn(seed, limits, n, k, criterion, missing, wei
     criterion=st.sampled_from(["squared_error", "absolute_error", "poisson"]),
     missing=st.sampled_from([0.0, 0.3]),
 )
-@settings(max_examples=80)
 def test_regressor_splits_are_drawn(seed, limits, n, criterion, missing):
     rng = np.random.default_rng(seed)
     X, y = table(rng, n, int(rng.integers(1, 8)), missing), rng.gamma(2.0, size=n)

@@ -22,7 +22,7 @@ from algorithms.histogram_boosting import HistogramBoostingRegressor
 from algorithms.runtime.threads import Workers
 
 build_sparse_histogram = callable_kernel(build_sparse_histogram)
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 seeds = st.integers(0, 2**32 - 1)
 LAYOUTS = [
     *(NO_BUNDLES, Layout(), Layout(order="degree")),
@@ -152,7 +152,6 @@ def test_exclusive_columns_are_made_dense():
 
 
 @given(st.integers(0, 10_000), st.integers(1, 200), st.integers(1, 12))
-@settings(max_examples=100, deadline=None)
 def test_columns_without_common_rows_have_zero_product(seed, n_rows, n_columns):
     rng = np.random.default_rng(seed)
     is_nonzero = rng.random((n_rows, n_columns)) < rng.choice([0.0, 0.02, 0.1, 0.5], n_columns)
@@ -181,7 +180,7 @@ def test_entries_of_dense_columns_are_in_row_order(threads, dtype):
 
 
 @given(seeds, st.booleans(), st.integers(1, 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_trees_on_bundles_and_sparse_columns_equal_plain_grower(seed, has_bundles, threads):
     rng = np.random.default_rng(seed)
     n, d = 300, 12

@@ -4,7 +4,7 @@ import numpy as np
 import oracles
 import pytest
 from columns import column, seeds
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernels import callable_kernel, rules_of
 
@@ -39,7 +39,6 @@ def search(x, codes, weight, best, min_weight_leaf):
     light=st.sampled_from([0.0, 0.0, 0.3]),
     signal=st.booleans(),
 )
-@settings(max_examples=200)
 def test_cut_is_the_lowest_of_the_best_cuts(seed, n, known, light, signal):
     rng = np.random.default_rng(seed)
     x = column(rng, n, 0.0).astype(np.float32)

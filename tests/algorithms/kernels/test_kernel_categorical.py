@@ -61,7 +61,6 @@ def split(codes, n_codes, g, h, sizes, rules):
     st.sampled_from([{}, {"most": 3}, {"few": 30}, {"few": 30, "alpha": 2.0 * UNIT}]),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
 def test_best_category_set_equals_oracle(seed, gaps, held, sets, grouped):
     rng = np.random.default_rng(seed)
     n, n_codes = 200, int(rng.integers(2, 25))
@@ -118,7 +117,7 @@ def test_packed_gradients_are_summed_and_rows_binned_by_code(dtype):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 40, 127]), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_category_groups_equal_oracle(seed, n_heavy, tied):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(256, 1500))

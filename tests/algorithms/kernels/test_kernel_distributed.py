@@ -29,7 +29,7 @@ from algorithms.runtime.threads import Workers
 
 SEEDS = st.integers(0, 2**32 - 1)
 NUMBERED = np.empty(0, np.uint32)  # by place
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 pack = callable_kernel(hist_pack.pack)
 
 

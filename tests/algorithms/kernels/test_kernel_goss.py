@@ -10,7 +10,7 @@ from algorithms.gbdt.sampling import ALL, one_side_rule, size_rows, take_one_sid
 from algorithms.runtime.threads import Workers
 
 SEEDS = st.integers(0, 2**32 - 1)
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 
 
 def sample(g, h, top_rate, other_rate, seed, runs=None, threads=2):

@@ -4,7 +4,7 @@ import numpy as np
 import oracles
 import pytest
 from columns import seeds, table
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
@@ -43,7 +43,6 @@ def check_node(tree, node, X, y, w, criterion, leaf):
     weights=st.sampled_from(["unit", "integer", "float"]),
     leaf=st.sampled_from([1, 2, 5]),
 )
-@settings(max_examples=60)
 def test_every_node_takes_the_best_split(seed, n, criterion, weights, leaf):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 4)), missing=0.3)

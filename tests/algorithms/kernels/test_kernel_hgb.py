@@ -13,7 +13,7 @@ from algorithms.parity.kernels.hgb_gradient import (
     differentiate_classes_by_hgb,
 )
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 NO_WEIGHT = np.empty(0)
 MISSING = 6
 

@@ -32,7 +32,7 @@ from algorithms.runtime.threads import Workers, make_team
 ONE = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)
 build_bounded, partition = callable_kernel(build_bounded), callable_kernel(partition)
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 def rng_of(seed):
@@ -334,7 +334,7 @@ def test_trees_do_not_depend_on_when_entries_are_widened(threads):
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_trees_equal_plain_grower(seed, large, threads):
     rng = rng_of(seed)
     X = rng.normal(size=(400, 4)).astype(np.float32)

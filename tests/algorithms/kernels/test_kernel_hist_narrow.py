@@ -1,7 +1,7 @@
 """Tests that packed histogram sums of narrow leaves are scanned like separate sums."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernels import callable_kernel
 
@@ -34,7 +34,6 @@ def histogram(rng, n_bins, share, *, large):
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
 def test_narrow_sums_are_scanned_as_two_sums(seed, n_bins, share, missing, large, extra):
     rng = np.random.default_rng(seed)
     g, h = histogram(rng, n_bins, share, large=large)

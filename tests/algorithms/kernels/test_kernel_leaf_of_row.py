@@ -11,7 +11,7 @@ from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE
 from algorithms.gbdt.kernels.leaf_lookup import AT_ONCE, list_runs, place_rows
 
 N_FEATURES, N_ROWS = 3, AT_ONCE + 77
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=50)
 
 
 def draw_tree(rng, n_leaves, length):

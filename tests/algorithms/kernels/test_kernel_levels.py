@@ -46,7 +46,6 @@ def problem(seed, missing=0.3):
     return X, value, weight
 
 
-@settings(max_examples=60, deadline=None)
 @given(columns.seeds, st.sampled_from([0.0, 0.7]), st.integers(1, 5))
 def test_every_split_is_the_best_split(seed, l2, fewest):
     X, value, weight = problem(seed)
@@ -76,7 +75,7 @@ def test_every_split_is_the_best_split(seed, l2, fewest):
     assert not rows
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(columns.seeds, st.integers(1, 6))
 def test_splits_equal_scikit_learn_except_for_ties(seed, depth):
     X, value, weight = problem(seed)
@@ -155,7 +154,7 @@ def test_coarser_bins_keep_all_thresholds(shift, monkeypatch):
     assert score[root["threshold"], bool(root["missing_left"])] == pytest.approx(best.max())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(columns.seeds, st.integers(2, 40))
 def test_bin_edges_lie_between_values(seed, wanted):
     rng = np.random.default_rng(seed)
@@ -172,7 +171,6 @@ def test_bin_edges_lie_between_values(seed, wanted):
         assert bool(codes.plain[0, b]) == (np.unique(in_bin).size == 1)
 
 
-@settings(max_examples=60, deadline=None)
 @given(columns.seeds, st.sampled_from([np.float32, np.float64]), st.sampled_from("CF"))
 def test_rows_of_weight_zero_get_their_leaf(seed, kind, order):
     rng = np.random.default_rng(seed)

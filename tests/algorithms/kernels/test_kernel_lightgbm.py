@@ -20,7 +20,7 @@ from algorithms.parity.lightgbm_binning import FeatureBins, find_feature_bins
 from algorithms.parity.lightgbm_grower import Grower
 from algorithms.parity.lightgbm_objectives import quantile_of
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 NO_WEIGHT = np.empty(0, np.float32)
 PLAIN = {
     "num_leaves": 31,

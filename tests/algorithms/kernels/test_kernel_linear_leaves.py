@@ -11,7 +11,7 @@ from algorithms.runtime.threads import Workers
 from harness import LinearLeaves
 
 NODES = np.dtype([(n, np.int64) for n in ("left", "right", "feature")] + [("value", np.float64)])
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=25)
 
 
 def grow_random(rng, n_features, n_leaves):

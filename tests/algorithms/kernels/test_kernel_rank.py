@@ -4,7 +4,7 @@ import numpy as np
 import oracles
 import pytest
 from columns import column, seeds, table
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernels import callable_kernel
 from sktrees import difference
@@ -19,7 +19,6 @@ sort_items = callable_kernel(sort_items)
 
 
 @given(seed=seeds, n=st.integers(1, 300), missing=st.sampled_from([0.0, 0.5]))
-@settings(max_examples=100)
 def test_ranks_order_the_values(seed, n, missing):
     rng = np.random.default_rng(seed)
     x = column(rng, n, missing).astype(np.float32)
@@ -44,7 +43,6 @@ def test_ranks_order_the_values(seed, n, missing):
 
 
 @given(seed=seeds, n=st.integers(1, 400), bits=st.integers(0, 31))
-@settings(max_examples=150)
 def test_sort_by_key_is_stable(seed, n, bits):
     rng = np.random.default_rng(seed)
     span = 2**bits - 1
@@ -85,7 +83,6 @@ def grown(model, few, *data):
     weighted=st.booleans(),
     monotonic=st.booleans(),
 )
-@settings(max_examples=120)
 def test_ranked_and_sorted_columns_grow_the_same_tree(
     seed, limits, n, k, missing, weighted, monotonic
 ):

@@ -4,7 +4,7 @@ import numpy as np
 import oracles
 import pytest
 from columns import seeds, table
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernels import growth_of, rules_of, table_of
 
@@ -51,7 +51,6 @@ def rows_on_the_left(growth, rows, v, x):
 
 
 @given(data=st.data(), seed=seeds, n=st.integers(2, 150), criterion=st.sampled_from(HERE))
-@settings(max_examples=150)
 def test_best_split_of_all_features_is_found(data, seed, n, criterion):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 4)), missing=data.draw(st.sampled_from([0.0, 0.5])))

@@ -23,7 +23,7 @@ from algorithms.runtime.threads import ALONE, Workers
 # ------------------------------------------------------------------ cells
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([3, 20, 1000]),
@@ -65,7 +65,7 @@ def test_all_sketch_cells_have_room():
     assert np.array_equal(cells.codes[0], x)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([0, 1, 5]))
 def test_edges_divide_the_hessians_evenly(seed, room, distinct):
     rng = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ def test_value_of_few_rows_does_not_close_the_previous_cell(digits):
     assert np.array_equal(cells.codes[0], np.searchsorted(lowest, x, side="right") - 1)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from([1, 8, 1e6]))
 def test_weighted_bins_equal_bins_of_repeated_rows(seed, max_bin, digits):
     rng = np.random.default_rng(seed)
@@ -176,7 +176,7 @@ def propose(cells, f, h, room):
     return cells.edges[f][ends[: choose_ends(weights, room, ends)]]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(["anywhere", "few", "neighbors"]),

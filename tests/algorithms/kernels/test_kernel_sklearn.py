@@ -47,7 +47,6 @@ def sort_all_ways(values):
 
 
 @given(seed=seeds, n=st.integers(0, 300), levels=st.sampled_from([1, 2, 5, 40, 10**6]))
-@settings(max_examples=80)
 def test_equal_values_are_in_scikit_learn_order(seed, n, levels):
     sort_all_ways(np.random.default_rng(seed).integers(0, levels, n).astype(float))
 
@@ -66,7 +65,6 @@ def test_deep_recursion_falls_back_to_heapsort():
 
 
 @given(seed=seeds, n=st.integers(1, 120), digits=st.sampled_from([0, 1, 12]), unit=st.booleans())
-@settings(max_examples=80)
 def test_absolute_errors_of_all_splits_equal_scikit_learn(seed, n, digits, unit):
     rng = np.random.default_rng(seed)
     y = np.round(rng.normal(size=n + 10) * 3, digits)
@@ -114,7 +112,6 @@ def test_absolute_errors_of_several_outputs_are_added(seed, n):
 
 
 @given(seed=seeds, n=st.integers(1, 60))
-@settings(max_examples=60)
 def test_missing_values_are_placed_last_then_first(seed, n):
     rng = np.random.default_rng(seed)
     values = np.ascontiguousarray(table(rng, n + 6, 1, missing=0.8).T, np.float32)

@@ -37,7 +37,6 @@ def entries_in(entries):
 
 
 @given(seeds, st.integers(1, 3), st.sampled_from([np.float32, np.float64]), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_row_and_column_access_give_the_same_bins(seed, threads, dtype, is_missing):
     X = drawn_matrix(seed, dtype)
     n_rows, n_columns = X.shape
@@ -81,7 +80,6 @@ def test_duplicate_entries_are_summed_first():
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
-@settings(max_examples=200, deadline=None)
 def test_largest_float_rounded_to_an_edge(edges):
     edges = np.array([*edges, np.finfo(np.float32).max], np.float32)
     last = last_rounded(edges)
@@ -113,7 +111,7 @@ def neighbors(rng, n, d):
 
 
 @given(seeds, st.integers(1, 2), st.sampled_from(["ties", "zeros", "gaps", "tiny", "lists"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_float64_rows_train_like_their_float32_copies(seed, threads, kind):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, 400)), int(rng.integers(1, 9))

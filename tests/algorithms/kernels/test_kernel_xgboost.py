@@ -5,7 +5,7 @@ import numpy as np
 import oracles_xgboost as oracles
 import pytest
 from columns import seeds
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms.parity.kernels import xgboost_gradient as gradient
@@ -70,7 +70,6 @@ def same_split(split, expected):
 
 
 @given(seed=seeds, n=st.integers(0, 400), distinct=st.sampled_from([2, 10, 300]))
-@settings(max_examples=100)
 def test_ties_are_ordered_like_gnu_sort(seed, n, distinct):
     values = np.random.default_rng(seed).integers(0, distinct, n).astype(np.float32)
     pairs = oracles.sort_like_gnu(zip(values, range(n), strict=True))
@@ -97,7 +96,6 @@ def test_deep_recursion_falls_back_to_heapsort(monkeypatch):
 
 
 @given(seed=seeds)
-@settings(max_examples=100)
 def test_weights_and_gains(seed):
     rng = np.random.default_rng(seed)
     rules = draw_rules(rng, 1)
@@ -109,7 +107,6 @@ def test_weights_and_gains(seed):
 
 
 @given(seed=seeds, n=st.integers(1, 60))
-@settings(max_examples=100)
 def test_exact_splits(seed, n):
     rng = np.random.default_rng(seed)
     X = columns.table(rng, n, 3, missing=0.5).astype(np.float32)
@@ -137,7 +134,6 @@ def test_exact_splits(seed, n):
 
 
 @given(seed=seeds, n=st.integers(1, 60))
-@settings(max_examples=100)
 def test_histograms_and_their_splits(seed, n):
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(n, 3)) * 2).astype(np.float32)
@@ -224,7 +220,6 @@ def draw_summary(rng, n):
 
 
 @given(seed=seeds, n=st.integers(1, 80), most=st.integers(2, 20))
-@settings(max_examples=100)
 def test_summaries_are_made_merged_and_pruned(seed, n, most):
     rng = np.random.default_rng(seed)
     first, expected_first = draw_summary(rng, n)
@@ -240,7 +235,6 @@ def test_summaries_are_made_merged_and_pruned(seed, n, most):
 
 
 @given(seed=seeds, n=st.integers(1, 80), most=st.integers(2, 20), keeps_few=st.booleans())
-@settings(max_examples=100)
 def test_sorted_summaries_are_made_and_pruned(seed, n, most, keeps_few):
     rng = np.random.default_rng(seed)
     values = np.sort(np.round(rng.normal(size=n), int(rng.integers(0, 3)))).astype(np.float32)

@@ -85,7 +85,7 @@ def test_arrays_are_memory_mapped_copy_on_write():
 
 
 @given(st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_damage_is_detected(data):
     table = a_table()
     cache.put(DIGEST, table)

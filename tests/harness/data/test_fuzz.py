@@ -22,7 +22,7 @@ RELAXED = {
     "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     "deadline": None,
 }
-FEW = settings(max_examples=60, **RELAXED)
+FEW = settings(max_examples=50, **RELAXED)
 
 
 @given(case=kit.files, target=kit.targets)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -43,7 +43,6 @@ def folds_of(table, task, folds=5, repeat=0, seed=0):
     st.integers(0, 2**32 - 1),
     st.sampled_from(["classes", "values", "groups"]),
 )
-@settings(max_examples=80)
 def test_every_row_is_tested_once_per_repeat(labels, folds, seed, kind):
     labels = np.unique(labels, return_inverse=True)[1]
     group = np.arange(len(labels)) // 2 if kind == "groups" else None
@@ -169,7 +168,6 @@ def test_default_splits():
     seed=st.integers(0, 2**32 - 1),
     given_test=st.booleans(),
 )
-@settings(max_examples=80)
 def test_training_sets_share_test_rows_and_are_disjoint_if_possible(
     rows, sets, size, seed, given_test
 ):
@@ -258,7 +256,6 @@ def test_row_hashes_do_not_depend_on_chunk_size(monkeypatch):
     times=st.lists(st.integers(0, 12), min_size=4, max_size=60),
     folds=st.integers(2, 6),
 )
-@settings(max_examples=200)
 def test_blocks_of_time_keep_equal_times_together(times, folds):
     times = np.array(times)
     order = np.searchsorted(np.sort(times), times)

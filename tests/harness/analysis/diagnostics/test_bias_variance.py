@@ -9,7 +9,7 @@ from oracles_bias import class_parts, squared_parts
 from harness.analysis.diagnostics import InapplicableError
 from harness.analysis.diagnostics.bias_variance import of_classes, of_values
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40)
 SIZES = {
     "seed": st.integers(0, 2**32 - 1),
     "sets": st.integers(2, 7),

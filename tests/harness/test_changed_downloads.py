@@ -93,6 +93,7 @@ def test_results_of_other_bytes_are_never_reused_or_mixed(machine, tmp_path):
     assert measured(results) == (0, SHA["these"])
 
 
+@pytest.mark.slow
 def test_trees_of_other_bytes_are_grown_again(machine, tmp_path):
     results = tmp_path / "results"
     pair = ["sklearn.decision_tree"] * 2

@@ -139,7 +139,7 @@ def test_hanging_trial_is_ended_with_its_children_and_the_rest_continues(supervi
 @pytest.mark.parametrize(
     ("then", "status"),
     [
-        ("sleep", Status.TIMEOUT),
+        pytest.param("sleep", Status.TIMEOUT, marks=pytest.mark.slow),
         ("exit", Status.CRASHED),
         ("segfault", Status.CRASHED),
         ("kill_group", Status.CRASHED),

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from command_line import run_command
 
 from harness.store import Store
@@ -9,6 +10,7 @@ from harness.store import Store
 SMALL = ("--launches", "2", "--rounds", "1", "--calls", "20", "--batches", "1,700")
 
 
+@pytest.mark.slow
 def test_serving_times_are_measured_stored_and_reported(tmp_path):
     """A tree of scikit-learn on diabetes, whose 89 test rows are repeated in a batch of 700."""
     names = ("-a", "sklearn.decision_tree")

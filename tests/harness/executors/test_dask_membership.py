@@ -165,6 +165,7 @@ def cluster():
         yield one
 
 
+@pytest.mark.slow
 def test_hanging_process_delays_no_trial_and_is_queried_again(cluster, monkeypatch):
     monkeypatch.setattr(membership, "ANSWER_TIMEOUT", 1.0)
     with distributed.Client(cluster) as client:

@@ -27,8 +27,7 @@ from harness import __plugin_api__
 from harness.core.errors import ConfigError, OtherPluginAPIError, PluginError, together, unknown
 from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, ReportWriter, Section
 from harness.plugins import hookspecs
-from harness.plugins.api_version import check_source, check_version
-from harness.plugins.contract import fault_of
+from harness.plugins.contract import check_source, check_version, fault_of
 from harness.plugins.estimators import declare_estimator, is_estimator_path, source_of
 from harness.plugins.files import import_file, plugin_errors
 

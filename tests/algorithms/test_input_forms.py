@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 from algorithms import (
     AdaBoostRegressor,
@@ -212,14 +212,18 @@ CASES = [
 def test_fit_and_predict_do_not_depend_on_the_input_form(name, kind):
     model, X = MODELS[name], draw_table(kind)
     y = target_of(model, X)
-    expected = outputs(model.fit(X, y), X)
+    plain = {False: X, True: frame(X)}  # without and with names of columns
+    trained = {has_names: clone(model).fit(table, y) for has_names, table in plain.items()}
+    expected = outputs(trained[False], X)
     wrong = []
     for form, make in forms_of(kind, name).items():
         table = make(X)
-        results = {"fitted and predicted": outputs(model.fit(table, y), table)}
-        results["fitted"] = outputs(model, frame(X) if hasattr(table, "columns") else X)
-        model.fit(frame(X) if hasattr(table, "columns") else X, y)
-        results["predicted"] = outputs(model, table)
+        has_names = hasattr(table, "columns")
+        results = {
+            "fitted and predicted": outputs(model.fit(table, y), table),
+            "fitted": outputs(model, plain[has_names]),
+            "predicted": outputs(trained[has_names], table),
+        }
         wrong += [
             (form, what) for what, own in results.items() if not predictions_equal(own, expected)
         ]

@@ -6,6 +6,7 @@ import pytest
 from algorithms import GradientBoostingClassifier, GradientBoostingRegressor
 from algorithms.boosting import gradient_rounds, round_batches
 from algorithms.boosting.round_batches import MAX_ROUNDS, RoundBatches
+from algorithms.levelwise import grower
 
 N_ROUNDS = MAX_ROUNDS + 4  # more than one batch
 RESULTS = ("train_score_", "oob_scores_", "oob_improvement_", "steps_")
@@ -105,6 +106,7 @@ def test_models_of_several_threads_are_the_same(monkeypatch, n_classes):
     table = make_table(n_classes, n_rows=40_000)  # several blocks of rows
     given = {"n_estimators": 3, "subsample": 0.7}
     other = fit_one_by_one(monkeypatch, make_model(n_classes, **given), *table)
+    monkeypatch.setattr(grower, "VALUES_OF_A_THREAD", 1)
     for n_jobs in (1, 2, 3):
         assert_equal_models(make_model(n_classes, n_jobs=n_jobs, **given).fit(*table), other)
 

@@ -43,7 +43,7 @@ from algorithms.trees.tree import Tree
 
 DEEPEST = 10  # maximum depth; limits the size of the sums of all slots and bins
 MIN_BINS_TO_MERGE = 1024  # bins of all planes; up to this number, bins are not merged
-VALUES_OF_A_THREAD = 1 << 16  # values of the table; with fewer, threads wait for each other
+VALUES_OF_A_THREAD = 1 << 18  # values of the table; with fewer, threads wait for each other
 MAX_CANDIDATES = 1 << 16  # candidate bins that a thread stores before searching, 64 bytes each
 ROWS_PER_CANDIDATE = 8  # rows of the table per stored candidate bin
 NO_FLOATS = np.empty(0)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import logit, softmax
 
 from algorithms.boosting.kernels import losses as kernels
-from algorithms.boosting.losses import HALF, NO_FLOATS, KernelLoss, count_blocks, newton_steps
+from algorithms.boosting.losses import HALF, KernelLoss, newton_steps
 from algorithms.prediction.binary_probabilities import logistic_of_two
 
 
@@ -86,6 +86,7 @@ class Multinomial(Binomial):
     def __init__(self, n_classes):
         super().__init__()
         self.n_outputs = n_classes
+        self.factor = (n_classes - 1) / n_classes
 
     def start(self, y, weight):
         """Return the logarithms of the classes' shares, centered."""
@@ -96,34 +97,9 @@ class Multinomial(Binomial):
         p = clip(p)
         return np.log(p / np.exp(np.mean(np.log(p), axis=1))[:, None])
 
-    def negative_gradient(self, y, raw):
-        """Return g, float64 (n_rows, n_classes), Fortran order."""
-        out = np.empty((self.n_outputs, len(y)))
-        scores = np.ascontiguousarray(raw.T)
-
-        def fill(first, last):
-            kernels.fill_softmax_gradients(y, scores, out, first, last)
-
-        self.share(fill, count_blocks(y))
-        return out.T
-
-    def __call__(self, y, raw, weight=None):
-        """Return the weighted mean of L."""
-        sums = np.empty((count_blocks(y), 2))
-        scores = np.ascontiguousarray(raw.T)
-        weight = NO_FLOATS if weight is None else weight
-
-        def add(first, last):
-            kernels.sum_softmax_losses(y, scores, weight, sums, first, last)
-
-        self.share(add, len(sums))
-        total, weights = sums.sum(axis=0)
-        return total / weights
-
     def leaf_values(self, groups):
         """Return one Newton step of each leaf, times (K − 1) / K as in Friedman's paper."""
-        n = self.n_outputs
-        return newton_steps(self, groups, groups.output, (n - 1) / n)
+        return newton_steps(self, groups, groups.output)
 
     def predict_proba(self, raw):
         """Return the probabilities of the classes, float64 (n_rows, n_classes)."""

@@ -9,6 +9,7 @@ from algorithms.boosting.boosted_trees import has_missing
 from algorithms.boosting.kernels.leaf_sums import draw_mask
 from algorithms.boosting.line_search import search_steps
 from algorithms.boosting.losses import Groups, KernelLoss, share_in_caller
+from algorithms.boosting.round_batches import make_batches
 from algorithms.estimator.bootstrap import SEEDS, seeded_clones
 from algorithms.estimator.verbose import Report
 from algorithms.trees.target_scale import find_target_scale, is_small
@@ -48,12 +49,16 @@ class Rounds:
         self._extend_arrays()
         report = Report(model, self.first) if model.verbose else None
         early_stopping = EarlyStopping(self) if self.held_out is not None else None
+        is_watched = report or monitor is not None or early_stopping is not None
+        batches = make_batches(self)
         done = self.first
-        for i in range(self.first, model.n_estimators):
-            done = i + 1
-            before = self._draw(i)
-            self._train(i)
-            self._record(i, before)
+        while done < model.n_estimators:
+            if batches is not None:
+                done = batches.add(done, done + 1 if is_watched else model.n_estimators)
+            else:
+                self._add_round(done)
+                done += 1
+            i = done - 1
             if report:
                 report.print_round(i)
             if monitor is not None and monitor(i, model, self._variables()):
@@ -100,15 +105,37 @@ class Rounds:
         if hasattr(model, "oob_scores_"):
             model.oob_score_ = model.oob_scores_[-1]
 
-    def _draw(self, i):
-        """Draw the rows of a round; return the loss of the other rows before it."""
-        model = self.model
-        if model.subsample == 1.0:
+    def _add_round(self, i):
+        """Add a round, and store the losses after it."""
+        if self.model.subsample < 1.0:
+            self.mask = self.draw()
+        before = self.find_oob_loss(i)
+        self._train(i)
+        self._record(i, before)
+
+    def draw(self):
+        """Return the mask of the rows that are drawn for a round, bool (n_rows,)."""
+        mask = np.empty(len(self.y), bool)
+        count = max(1, int(self.model.subsample * len(self.y)))
+        draw_mask(self.random.uniform(size=len(self.y)), count, mask)
+        return mask
+
+    def find_oob_loss(self, i):
+        """Return the loss of the rows that are not drawn, before a round; None if all are."""
+        if self.mask is None:
             return None
-        count = max(1, int(model.subsample * len(self.y)))
-        self.mask = np.empty(len(self.y), bool)
-        draw_mask(self.random.uniform(size=len(self.y)), count, self.mask)
-        return self._mean_loss(~self.mask) if i == 0 else model.oob_scores_[i - 1]
+        return self._mean_loss(~self.mask) if i == 0 else self.model.oob_scores_[i - 1]
+
+    def find_limits(self):
+        """Return the `Limits` of the next trees, None if they cannot be added in batches."""
+        if self.trees is None or self.model.step != "leaf" or self.model.parity is not None:
+            return None
+        return self.trees.find_limits(self.y, self.weight, self.mask)
+
+    def set_scale(self, gradient):
+        """Scale trees if the first gradients are small."""
+        if self._scales_trees and is_small(gradient):
+            self.trees.scale = replace(find_target_scale(self.y, self.weight), shift=0.0)
 
     def _mean_loss(self, mask):
         """Return the mean loss of all rows, or of the rows in ``mask``."""
@@ -131,8 +158,8 @@ class Rounds:
         if hasattr(loss, "begin_round"):
             loss.begin_round(self.y, self.raw, self.weight)
         gradient = self._gradient(self.raw)
-        if i == self.first and self._scales_trees and is_small(gradient):
-            self.trees.scale = replace(find_target_scale(self.y, self.weight), shift=0.0)
+        if i == self.first:
+            self.set_scale(gradient)
         for k in range(model.n_trees_per_iteration_):
             seed = self.random.randint(SEEDS)
             gradient_k = np.ascontiguousarray(gradient[:, k])  # g

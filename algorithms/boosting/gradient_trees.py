@@ -54,11 +54,11 @@ class TreeMaker:
         self._as_library = as_library
         self._columns = np.arange(X.shape[1])
         self._counts = counts
-        self._depth = level_depth(model, X.shape[1]) if counts is None else 0
-        self._grower = None
+        self.depth = level_depth(model, X.shape[1]) if counts is None else 0
+        self.grower = None
         self.scale = TargetScale()
-        if self._depth and not as_library:
-            self._grower = LevelGrower(X, workers, name)
+        if self.depth and not as_library:
+            self.grower = LevelGrower(X, workers, name)
         elif leaf_penalty or l2:
             raise ValueError(
                 f"leaf_penalty and l2_regularization need max_depth of at most {DEEPEST} "
@@ -76,18 +76,14 @@ class TreeMaker:
         used : (n_rows,) bool, the training rows, or None
         seed : integer below 2³¹, for the order of features
         """
-        total = weight
-        if used is not None and (self._grower is None or weight is not None):
-            total = used.astype(np.float64) if weight is None else weight * used
-        target = Target(0, y=gradient, weight=total)
-        rules = make_rules(self._model, target, *self._X.shape)
-        target, rules = self.scale.apply_to_target(target, rules)
-        if not rules.filtered and (self._leaf_penalty or self._l2):
-            raise ValueError("leaf_penalty and l2_regularization need weights of 0 or more")
-        if self._grower is not None and rules.filtered:
-            count = len(gradient) if used is None else np.count_nonzero(used)
-            weighs = float(count) if weight is None else rules.total_weight
-            tree, leaf = self._grow_levels(target.y, weight, used, rules, weighs)
+        target, rules = self._make_rules(gradient, weight, used)
+        if self.grower is not None and rules.filtered:
+            limits = self._make_limits(rules, weight, used)
+            grown = self.grower.grow(target.y, weight, limits, self.depth, used)
+            if rules.max_leaf_nodes:
+                tree, leaf = choose_leaves(grown, rules.max_leaf_nodes, self._l2)
+            else:
+                tree, leaf = grown.tree(), grown.leaf
         else:
             tree = self._grow_nodes(target, rules, seed)
             leaf = None
@@ -110,10 +106,37 @@ class TreeMaker:
             flag_codes(table, self._counts)
         return table
 
-    def _grow_levels(self, gradient, weight, used, rules, weighs):
-        """Return a tree grown level by level, and the leaves."""
+    def find_limits(self, gradient, weight, used):
+        """Return the `Limits` of trees that grow level by level, unscaled and with all leaves.
+
+        None if trees grow in another way; parameters are as in `grow`.
+        """
+        model = self._model
+        if self.grower is None or not self.scale.is_none or model.ccp_alpha > 0.0:
+            return None
+        _, rules = self._make_rules(gradient, weight, used)
+        if rules.max_leaf_nodes or not rules.filtered:
+            return None
+        return self._make_limits(rules, weight, used)
+
+    def _make_rules(self, gradient, weight, used):
+        """Return the scaled `Target` and `Rules` of a tree; parameters are as in `grow`."""
+        total = weight
+        if used is not None and (self.grower is None or weight is not None):
+            total = used.astype(np.float64) if weight is None else weight * used
+        target = Target(0, y=gradient, weight=total)
+        rules = make_rules(self._model, target, *self._X.shape)
+        target, rules = self.scale.apply_to_target(target, rules)
+        if not rules.filtered and (self._leaf_penalty or self._l2):
+            raise ValueError("leaf_penalty and l2_regularization need weights of 0 or more")
+        return target, rules
+
+    def _make_limits(self, rules, weight, used):
+        """Return the `Limits` of a tree that grows level by level."""
+        count = self._X.shape[0] if used is None else np.count_nonzero(used)
+        weighs = float(count) if weight is None else rules.total_weight
         share, penalty = self._model.min_weight_fraction_leaf, 2.0 * self._leaf_penalty / weighs
-        limits = Limits(
+        return Limits(
             rules.min_samples_split,
             rules.min_samples_leaf,
             share * weighs,
@@ -121,10 +144,6 @@ class TreeMaker:
             weighs,
             self._l2,
         )
-        grown = self._grower.grow(gradient, weight, limits, self._depth, used)
-        if rules.max_leaf_nodes:
-            return choose_leaves(grown, rules.max_leaf_nodes, self._l2)
-        return grown.tree(), grown.leaf
 
     def _grow_nodes(self, target, rules, seed):
         """Return a tree grown node by node."""

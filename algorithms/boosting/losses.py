@@ -29,9 +29,9 @@ from algorithms.levelwise.kernels.level_arrays import BLOCK_ROWS
 
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
+NO_ROWS = np.empty(0, np.uint32)
 ALL_CLASSES = -1
 MAX_SUMS = 1 << 20  # limit of nodes × blocks of rows; two floats each
-SMALLEST = 1e-150  # below this curvature the step is 0
 HALF = 0.5
 
 
@@ -74,7 +74,7 @@ def share_in_caller(task, count):
 
 
 class KernelLoss:
-    """A loss of one output whose formulas are in `boosting/kernels/losses.py`.
+    """A loss whose formulas are in `boosting/kernels/losses.py`.
 
     Attributes
     ----------
@@ -84,6 +84,7 @@ class KernelLoss:
     n_outputs = 1
     scale = 1.0  # scikit-learn's value of some losses is twice as large
     kind = -1
+    factor = 1.0  # of the Newton steps of leaves
     inverse = "identity"  # function of (scores / temperature) that gives predictions
     temperature = 1.0
 
@@ -98,22 +99,23 @@ class KernelLoss:
         """Do nothing: no state depends on the residuals."""
 
     def negative_gradient(self, y, raw):
-        """Return g, float64 (n_rows, 1)."""
-        out = np.empty((len(y), 1))
+        """Return g, float64 (n_rows, n_outputs), Fortran order."""
+        out, scores = np.empty((self.n_outputs, len(y))), np.ascontiguousarray(raw.T)
 
         def fill(first, last):
-            kernels.fill_gradients(self.kind, self.parameter, y, raw[:, 0], out[:, 0], first, last)
+            kernels.fill_gradients(self.kind, self.parameter, y, scores, out, first, last)
 
         self.share(fill, count_blocks(y))
-        return out
+        return out.T
 
     def __call__(self, y, raw, weight=None):
         """Return the weighted mean of L."""
-        sums = np.empty((count_blocks(y), 2))
+        sums, scores = np.empty((count_blocks(y), 2)), np.ascontiguousarray(raw.T)
         weight = NO_FLOATS if weight is None else weight
 
         def add(first, last):
-            kernels.sum_losses(self.kind, self.parameter, y, raw[:, 0], weight, sums, first, last)
+            given = self.kind, self.parameter, y, scores, weight, NO_ROWS
+            kernels.sum_losses(*given, sums, first, last)
 
         self.share(add, len(sums))
         total, weights = sums.sum(axis=0)
@@ -129,21 +131,20 @@ def count_blocks(y):
     return -(-len(y) // BLOCK_ROWS)
 
 
-def newton_steps(loss, groups, label=ALL_CLASSES, factor=1.0):
-    """Return Σ w g / (Σ w h + λ) of each leaf; 0 if the curvature vanishes.
+def newton_steps(loss, groups, label=ALL_CLASSES):
+    """Return Σ w g / (Σ w h + λ) of each leaf, times the loss's factor; 0 without curvature.
 
     Parameters
     ----------
     label : the class of the tree; ALL_CLASSES if y is used unchanged
-    factor : factor of the numerator
     """
     if groups.as_library:
         g, h = average_leaves(loss, groups, label)
     else:
         g, h = sum_leaves(loss, groups, label)
     h = h + groups.l2
-    flat = abs(h) < SMALLEST
-    return np.where(flat, 0.0, factor * g / np.where(flat, 1.0, h))
+    flat = abs(h) < kernels.SMALLEST
+    return np.where(flat, 0.0, loss.factor * g / np.where(flat, 1.0, h))
 
 
 def sum_leaves(loss, groups, label):

@@ -31,17 +31,19 @@ import numpy as np
 
 from algorithms.levelwise.binned_columns import sort_coded
 from algorithms.levelwise.kernels import level_arrays
-from algorithms.levelwise.kernels.bin_search import LINE, Space, search_columns
-from algorithms.levelwise.kernels.bin_sums import FOUR, add_blocks, coarsen, route_rows, start_rows
-from algorithms.levelwise.kernels.nodes import STEP, choose_splits, make_nodes, number_nodes
-from algorithms.levelwise.kernels.within_bin_search import DRAWN, InsideSpace, search_inside
+from algorithms.levelwise.kernels.bin_search import LINE, Space
+from algorithms.levelwise.kernels.bin_sums import FOUR
+from algorithms.levelwise.kernels.grow_tree import FEW_PLANES, grow_tree
+from algorithms.levelwise.kernels.level_arrays import BASE, DEPTH, LINE_OF_CACHE, SLOTS
+from algorithms.levelwise.kernels.nodes import STEP
+from algorithms.levelwise.kernels.within_bin_search import InsideSpace
+from algorithms.runtime.threads import make_team, threads_worth
 from algorithms.trees.kernels import tree_arrays
 from algorithms.trees.tree import Tree
 
 DEEPEST = 10  # maximum depth; limits the size of the sums of all slots and bins
 MIN_BINS_TO_MERGE = 1024  # bins of all planes; up to this number, bins are not merged
-LINE_OF_CACHE = 8  # float64
-FEW_PLANES = 4  # planes of four columns summed at once; their entries fit in the cache
+VALUES_OF_A_THREAD = 1 << 18  # values of the table; with fewer, threads wait for each other
 MAX_CANDIDATES = 1 << 16  # candidate bins that a thread stores before searching, 64 bytes each
 ROWS_PER_CANDIDATE = 8  # rows of the table per stored candidate bin
 NO_FLOATS = np.empty(0)
@@ -86,17 +88,12 @@ class LevelGrower:
     """
 
     def __init__(self, X, workers, name, close=tree_arrays.CLOSE):
-        n, self._n_columns = X.shape
+        n, n_columns = X.shape
         self._workers = workers
+        self.size = threads_worth(workers.threads, n * n_columns, VALUES_OF_A_THREAD)
         self.table, self._codes = sort_coded(X, workers, name, close)
-        self._at = np.empty(n, np.uint16)
-        self._slot = np.empty(n, np.uint16)
-        self._pair = np.empty((n, 2))
-        self._picked, self._into = np.empty(n, np.uint32), np.empty(n, np.uint16)
-        self._used = np.empty(n, bool)
-        self._sums, self._many = np.empty((0, 0)), 1
-        self._spaces = [new_space(n) for _ in range(workers.threads)]
-        self._n_blocks = -(-n // level_arrays.BLOCK_ROWS)
+        self._level = None
+        self._spaces = [new_space() for _ in range(self.size)]
 
     def grow(self, value, weight, limits, max_depth, used=None):
         """Return the `Grown` tree.
@@ -111,160 +108,88 @@ class LevelGrower:
         used : (n_rows,) bool, optional
             The training rows, at least one; faster than weights of 0 and 1.
         """
-        self._allocate_planes(max_depth)
-        level = self._begin(value, NO_FLOATS if weight is None else weight, used)
-        capacity = min(2 ** (max_depth + 1) - 1, 2 * len(value) - 1)
-        nodes, values = np.empty(capacity, tree_arrays.NODE), np.empty(capacity)
-        base, depth = 0, 0
-        while True:
-            k = len(level.totals)
-            may_split = depth < max_depth
-            make_nodes(level.totals, limits, base, may_split, nodes, values, level.open)
-            if not level.open.any():
-                break
-            level = self._search(level, limits, depth + 1 == max_depth)
-            plan = np.empty(k, STEP)
-            n_splits = choose_splits(self.table, self._codes, limits, level, base, nodes, plan)
-            if n_splits == 0:
-                break
-            level = self._route(level, plan, base, n_splits, depth + 1 < max_depth)
-            base += k
-            depth += 1
-        return self._finish(nodes[: base + k], values[: base + k], depth)
+        level = self.prepare(value, weight, max_depth, used)
+        self.run(grow_tree, limits, level)
+        depth, n_nodes = level.state[DEPTH], level.state[BASE] + level.state[SLOTS]
+        nodes, values = level.nodes[:n_nodes].copy(), level.values[:n_nodes].copy()
+        return Grown(nodes, values, level.at.copy(), int(depth), len(self._codes.code))
 
-    def _allocate_planes(self, max_depth):
-        """Allocate the planes of all levels but the last."""
-        planes = 1 << max(max_depth - 2, 0)
-        coarse = max(
-            len(self._at), MIN_BINS_TO_MERGE, planes * (level_arrays.CODES >> level_arrays.COARSEST)
+    def prepare(self, value, weight, max_depth, used=None):
+        """Return the `Level` that the kernels grow trees in; parameters are as in `grow`."""
+        if self._level is None or self._level.max_depth != max_depth:
+            self._level = self._new_level(max_depth)
+        return self._level._replace(
+            value=value,
+            weight=NO_FLOATS if weight is None else weight,
+            wanted=NO_FLAGS if used is None else used,
         )
+
+    def run(self, kernel, limits, level, *given):
+        """Call a kernel that grows trees in ``level``, by each thread of a team."""
+        team = make_team(self.size)
+
+        def task(rank, _):
+            where = team, rank, self.table, self._codes, limits, level, self._spaces[rank]
+            kernel(*where, *given)
+
+        self._workers.share(task, self.size, team)
+        self._workers.check()
+
+    def _new_level(self, max_depth):
+        """Return a `Level` for trees of this depth."""
+        n_columns, n = self._codes.code.shape
+        n_sides, n_blocks = 1 << max_depth, -(-n // level_arrays.BLOCK_ROWS)
+        n_slots, n_nodes = n_sides // 2, 2 * n_sides - 1
+        sums, many = self._planes(max_depth)
+        return level_arrays.Level(
+            at=np.empty(n, np.uint16),
+            slot=np.empty(n, np.uint16),
+            value=NO_FLOATS,
+            pair=np.empty((n, 2)),
+            weight=NO_FLOATS,
+            wanted=NO_FLAGS,
+            used=np.empty(n, bool),
+            blocks=np.zeros((n_blocks, n_sides, level_arrays.TOTALS)),
+            totals=np.empty((n_sides, level_arrays.TOTALS)),
+            open=np.empty(n_sides, np.uint8),
+            picked=np.empty(n, np.uint32),
+            into=np.empty(n, np.uint16),
+            count=np.empty(n_blocks, np.int64),
+            small=np.empty(n_slots, np.int64),
+            plane=np.empty(n_sides, np.int64),
+            next_plane=np.empty(n_sides, np.int64),
+            shifts=np.array([choose_shift(k, n) for k in range(n_slots + 1)]),
+            sums=sums,
+            score=np.empty((n_columns, n_slots)),
+            entry=np.empty((n_columns, n_slots), np.int64),
+            has_missing=np.empty((n_columns, n_slots), np.uint8),
+            to_left=np.empty((n_columns, n_slots), np.uint8),
+            n_left=np.empty((n_columns, n_slots)),
+            best=np.empty(n_slots),
+            candidates=np.empty((self.size, candidate_room(n)), level_arrays.CANDIDATE),
+            n_candidates=np.empty(self.size, np.int64),
+            taken=np.empty((self.size + 1, LINE_OF_CACHE), np.int64),
+            many=many,
+            plan=np.empty(n_slots, STEP),
+            grown=np.empty(n_nodes, tree_arrays.NODE),
+            grown_values=np.empty(n_nodes),
+            stack=np.empty(n_nodes, np.int64),
+            number=np.empty(n_nodes, np.int64),
+            nodes=np.empty(n_nodes, tree_arrays.NODE),
+            values=np.empty(n_nodes),
+            max_depth=max_depth,
+            state=np.zeros(level_arrays.STATES, np.int64),
+        )
+
+    def _planes(self, max_depth):
+        """Return the planes of all levels but the last, and the columns of a thread's rows."""
+        n_columns, n = self._codes.code.shape
+        planes = 1 << max(max_depth - 2, 0)
+        coarse = max(n, MIN_BINS_TO_MERGE, planes * (level_arrays.CODES >> level_arrays.COARSEST))
         room = level_arrays.CELL * min(planes * level_arrays.CODES, coarse)
         room += LINE_OF_CACHE  # columns a power of two apart would evict each other from the cache
-        if self._sums.shape[1] < room:
-            self._many = FOUR if planes <= FEW_PLANES else 1
-            self._sums = aligned((self._n_columns + self._many * self._workers.threads, room))
-
-    def _begin(self, value, weight, used):
-        """Return the level that holds the root."""
-        level = level_arrays.Level(
-            at=self._at,
-            slot=self._slot,
-            value=value,
-            pair=self._pair,
-            weight=weight,
-            used=self._used,
-            totals=np.empty((1, level_arrays.TOTALS)),
-            open=np.empty(1, np.uint8),
-            picked=self._picked,
-            into=self._into,
-            count=np.empty(self._n_blocks, np.int64),
-            small=np.zeros(1, np.int64),
-            plane=np.zeros(1, np.int64),
-            n_planes=1,
-            n_kept=1,
-            sums=self._sums,
-            score=np.empty((0, 0)),
-            entry=np.empty((0, 0), np.int64),
-            has_missing=np.empty((0, 0), np.uint8),
-            to_left=np.empty((0, 0), np.uint8),
-            n_left=np.empty((0, 0)),
-            shift=0,
-        )
-        blocks = np.empty((self._n_blocks, 1, level_arrays.TOTALS))
-        wanted = NO_FLAGS if used is None else used
-        self._share(start_rows, self._n_blocks, level, wanted, blocks)
-        add_blocks(blocks, level.totals)
-        return level
-
-    def _search(self, level, limits, is_last):
-        """Return the level with the best split of each column and slot."""
-        before = level.shift
-        old = level.n_planes - len(level.small)
-        n_columns, k = self._n_columns, len(level.open)
-        level = level._replace(
-            score=np.empty((n_columns, k)),
-            entry=np.zeros((n_columns, k), np.int64),
-            has_missing=np.zeros((n_columns, k), np.uint8),
-            to_left=np.zeros((n_columns, k), np.uint8),
-            n_left=np.empty((n_columns, k)),
-            shift=max(before, choose_shift(level.n_planes, len(self._at))),
-            n_kept=old if is_last else level.n_planes,
-        )
-        by = level.shift - before
-        if by:
-            width = level_arrays.CODES >> before
-            self._share(coarsen, n_columns, level.sums, old, width, by)
-        where = self.table, self._codes, limits, level
-        many = self._many if is_last else FOUR
-        many = many if len(level.small) <= FEW_PLANES else 1
-        threads = self._workers.threads
-        # The others one by one, to balance the load.
-        together = n_columns - n_columns % (many * threads)
-        n_tickets = together // many + n_columns - together
-        # No candidate bins for threads that do not run.
-        candidate_lists = [self._spaces[0].candidates[:0]] * threads
-        tickets, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # number of items taken so far
-        drawn = many, together, tickets
-
-        def scan(rank, _):
-            space, thread_row = self._spaces[rank], n_columns + self._many * rank
-            space.known[:k] = -np.inf
-            candidate_lists[rank] = space.candidates[
-                : search_columns(*where, space, thread_row, *drawn)
-            ]
-
-        self._workers.share(scan, min(threads, n_tickets))
-        best = level.score.max(axis=0)
-        candidates = np.concatenate(
-            [thread_row.view(np.uint64) for thread_row in candidate_lists]
-        ).view(level_arrays.CANDIDATE)
-
-        def look_inside(rank, _):
-            search_inside(*where, candidates, best, self._spaces[rank].inside, bins)
-
-        self._workers.share(look_inside, min(threads, -(-len(candidates) // DRAWN)))
-        return level
-
-    def _route(self, level, plan, base, n_splits, goes_on):
-        """Return the next level, with each row in its side and the totals of the sides."""
-        blocks = np.empty((self._n_blocks, 2 * n_splits, level_arrays.TOTALS))
-        inner = np.flatnonzero(plan["feature"] >= 0)
-        small = plan["first_side"][inner].astype(np.int64) + plan["small"][inner]
-        plane = np.empty(2 * n_splits, np.int64)
-        plane[small] = level.n_planes + np.arange(n_splits)
-        plane[small ^ 1] = level.plane[inner]
-        where = self.table, self._codes.code, level, plan, plane
-        self._share(route_rows, self._n_blocks, *where, blocks, base, goes_on)
-        totals = np.empty((2 * n_splits, level_arrays.TOTALS))
-        add_blocks(blocks, totals)
-        totals[:, level_arrays.LARGEST] = level.totals[0, level_arrays.LARGEST]
-        return level._replace(
-            totals=totals,
-            open=np.empty(2 * n_splits, np.uint8),
-            small=small,
-            plane=plane,
-            n_planes=level.n_planes + n_splits,
-        )
-
-    def _share(self, kernel, count, *arguments):
-        """Call a kernel for parts of ``range(count)``, one per thread."""
-
-        def part(first, last):
-            kernel(*arguments, first, last)
-
-        self._workers.share(part, count)
-
-    def _finish(self, nodes, values, depth):
-        """Return the tree with its nodes in depth-first order."""
-        number = np.empty(len(nodes), np.int64)
-        number_nodes(nodes, np.empty(len(nodes), np.int64), number)
-        order = np.argsort(number)
-        nodes = nodes[order]
-        inner = nodes["left"] >= 0
-        for side in ("left", "right"):
-            nodes[side][inner] = number[nodes[side][inner]]
-        leaf = number.astype(np.uint16)[self._at]
-        return Grown(nodes, values[order], leaf, depth, self._n_columns)
+        many = FOUR if planes <= FEW_PLANES else 1
+        return aligned((n_columns + many * self.size, room)), many
 
 
 def aligned(shape):
@@ -275,16 +200,19 @@ def aligned(shape):
     return raw[first : first + size].reshape(shape)
 
 
-def new_space(n_rows):
-    """Return a thread's scratch space for a table with ``n_rows`` rows."""
+def candidate_room(n_rows):
+    """Return how many candidate bins a thread can store; at least the bins of a slot, twice."""
+    return max(2 * level_arrays.CODES, min(MAX_CANDIDATES, n_rows // ROWS_PER_CANDIDATE))
+
+
+def new_space():
+    """Return a thread's scratch space."""
     codes = level_arrays.CODES
-    n_candidates = max(2 * codes, min(MAX_CANDIDATES, n_rows // ROWS_PER_CANDIDATE))
     rows, sums = np.empty((2, codes), np.int64), np.empty((2, codes))
     return Space(
         line=np.empty((LINE, codes)),
         bins=np.empty(codes, np.int64),
         known=np.empty(1 << DEEPEST),
-        candidates=np.empty(n_candidates, level_arrays.CANDIDATE),
         inside=InsideSpace(*rows, *sums, np.empty(codes, np.uint8)),
     )
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 from algorithms.prediction.kernels.predict import FEATURE
-from algorithms.runtime.jit import kernel
+from algorithms.runtime.jit import inner_kernel, kernel
 
-ROWS_AT_ONCE = 1024  # rows per block; a block goes through all trees before the next block
+FOUR = np.uint64(4)
+ROWS_AT_ONCE = 128  # rows per block; a block goes through all trees before the next block
 
 
 @kernel
@@ -13,7 +14,7 @@ def add_trees(steps, roots, depth, values, output, rate, X, raw, first, last):
     """Add each row's leaf values times the learning rate to its scores: rows first … last − 1.
 
     Every row takes as many steps as the tree is deep; a leaf is its own child. So there is no
-    branch to mispredict, and the processor walks several rows at once. X has no missing values.
+    branch to mispredict, and four rows are walked at once. X has no missing values.
 
     Parameters
     ----------
@@ -26,14 +27,31 @@ def add_trees(steps, roots, depth, values, output, rate, X, raw, first, last):
     for start in range(first, last, ROWS_AT_ONCE):
         end = min(start + ROWS_AT_ONCE, last)
         for t in range(len(roots)):
-            k = np.uint64(output[t])
-            for row in range(np.uint64(start), np.uint64(end)):
-                at = np.uint64(roots[t])
+            k, root = np.uint64(output[t]), np.uint64(roots[t])
+            in_fours = end - (end - start) % 4
+            for row in range(np.uint64(start), np.uint64(in_fours), FOUR):
+                at_0, at_1, at_2, at_3 = root, root, root, root
                 for _ in range(depth[t]):
-                    step = steps[at]
-                    x = X[row, np.uint64(step["feature"] & FEATURE)]
-                    at = np.uint64(step["left"]) + np.uint64(x > step["threshold"])
+                    at_0 = next_step(steps[at_0], X, row)
+                    at_1 = next_step(steps[at_1], X, row + np.uint64(1))
+                    at_2 = next_step(steps[at_2], X, row + np.uint64(2))
+                    at_3 = next_step(steps[at_3], X, row + np.uint64(3))
+                raw[k, row] += rate * values[at_0]
+                raw[k, row + np.uint64(1)] += rate * values[at_1]
+                raw[k, row + np.uint64(2)] += rate * values[at_2]
+                raw[k, row + np.uint64(3)] += rate * values[at_3]
+            for row in range(np.uint64(in_fours), np.uint64(end)):
+                at = root
+                for _ in range(depth[t]):
+                    at = next_step(steps[at], X, row)
                 raw[k, row] += rate * values[at]
+
+
+@inner_kernel
+def next_step(step, X, row):
+    """Return the index of the step that a row takes next."""
+    x = X[row, np.uint64(step["feature"] & FEATURE)]
+    return np.uint64(step["left"]) + np.uint64(x > step["threshold"])
 
 
 @kernel

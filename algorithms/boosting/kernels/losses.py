@@ -20,9 +20,10 @@ import math
 import numpy as np
 
 from algorithms.levelwise.kernels.level_arrays import BLOCK_ROWS
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 
 SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, BINOMIAL, EXPONENTIAL = range(7)
+SMALLEST = 1e-150  # below this curvature the step of a leaf is 0
 
 
 @inner_kernel
@@ -101,48 +102,25 @@ def curvature_of(kind, y, g):
 
 @kernel
 def fill_gradients(kind, parameter, y, raw, out, first, last):
+    """Write the negative gradients of rows; parameters are as in `write_gradients`."""
+    write_gradients(kind, parameter, y, raw, out, first, last)
+
+
+@linked_kernel
+def write_gradients(kind, parameter, y, raw, out, first, last):
     """Write the negative gradients of rows, in blocks first … last − 1.
 
     Parameters
     ----------
-    y, raw, out : (n_rows,) float64; out is written
+    kind : of the loss; several outputs have the multinomial loss
+    y : (n_rows,) float64
+    raw, out : (n_outputs, n_rows) float64; out is written
     """
     for i in range(first * BLOCK_ROWS, min(last * BLOCK_ROWS, len(y))):
-        out[i] = -gradient_of(kind, parameter, y[i], raw[i])
-
-
-@kernel
-def sum_losses(kind, parameter, y, raw, weight, sums, first, last):
-    """Write the sums of w L and of w over each of the blocks first … last − 1 of rows.
-
-    Parameters
-    ----------
-    weight : (n_rows,) float64; (0,): every row weighs 1
-    sums : (n_blocks, 2) float64, written
-    """
-    for block in range(first, last):
-        sums[block, 0] = 0.0
-        sums[block, 1] = 0.0
-        for i in range(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, len(y))):
-            w = weight[i] if len(weight) else 1.0
-            if w != 0.0:
-                sums[block, 0] += w * loss_of(kind, parameter, y[i], raw[i])
-                sums[block, 1] += w
-
-
-@kernel
-def fill_softmax_gradients(y, raw, out, first, last):
-    """Write the negative gradients of all classes of rows, in blocks first … last − 1.
-
-    Parameters
-    ----------
-    y : (n_rows,) float64, class codes
-    raw, out : (n_classes, n_rows) float64; out is written
-    """
-    for i in range(first * BLOCK_ROWS, min(last * BLOCK_ROWS, len(y))):
-        top = raw[0, i]
-        for k in range(1, len(raw)):
-            top = max(top, raw[k, i])
+        if len(raw) == 1:
+            out[0, i] = -gradient_of(kind, parameter, y[i], raw[0, i])
+            continue
+        top = largest_score(raw, i)
         total = 0.0
         for k in range(len(raw)):
             out[k, i] = math.exp(raw[k, i] - top)
@@ -152,28 +130,67 @@ def fill_softmax_gradients(y, raw, out, first, last):
             out[k, i] = 1.0 - p if y[i] == k else -p
 
 
+@inner_kernel
+def largest_score(raw, i):
+    """Return the largest score of a row."""
+    top = raw[0, i]
+    for k in range(1, len(raw)):
+        top = max(top, raw[k, i])
+    return top
+
+
+@inner_kernel
+def multinomial_loss(y, raw, i):
+    """Return L of a row with several outputs."""
+    top = largest_score(raw, i)
+    total = 0.0
+    for k in range(len(raw)):
+        total += math.exp(raw[k, i] - top)
+    return math.log(total) + top - raw[np.int64(y[i]), i]
+
+
 @kernel
-def sum_softmax_losses(y, raw, weight, sums, first, last):
-    """Write the sums of w L and of w over blocks of rows; arguments as in `sum_losses`."""
+def sum_losses(kind, parameter, y, raw, weight, rows, sums, first, last):
+    """Write the sums of w L and of w over blocks; parameters are as in `add_row_losses`."""
+    add_row_losses(kind, parameter, y, raw, weight, rows, sums, first, last)
+
+
+@linked_kernel
+def add_row_losses(kind, parameter, y, raw, weight, rows, sums, first, last):
+    """Write the sums of w L and of w over each of the blocks first … last − 1 of rows.
+
+    Parameters
+    ----------
+    kind : of the loss; several outputs have the multinomial loss
+    y : (n_rows,) float64
+    raw : (n_outputs, n_rows) float64
+    weight : (n_rows,) float64; (0,): every row weighs 1
+    rows : uint32, the rows that are summed; (0,): all
+    sums : (n_blocks, 2) float64, written
+    """
     for block in range(first, last):
         sums[block, 0] = 0.0
         sums[block, 1] = 0.0
-        for i in range(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, len(y))):
+        for j in range(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, len(rows) or len(y))):
+            i = np.int64(rows[j]) if len(rows) else j
             w = weight[i] if len(weight) else 1.0
-            if w == 0.0:
-                continue
-            top = raw[0, i]
-            for k in range(1, len(raw)):
-                top = max(top, raw[k, i])
-            total = 0.0
-            for k in range(len(raw)):
-                total += math.exp(raw[k, i] - top)
-            sums[block, 0] += w * (math.log(total) + top - raw[np.int64(y[i]), i])
-            sums[block, 1] += w
+            if w != 0.0:
+                if len(raw) == 1:
+                    loss = loss_of(kind, parameter, y[i], raw[0, i])
+                else:
+                    loss = multinomial_loss(y, raw, i)
+                sums[block, 0] += w * loss
+                sums[block, 1] += w
 
 
 @kernel
 def sum_newton(kind, label, y, gradient, weight, used, leaf, sums, first, last):
+    """Write the sums of w g and w h of leaves; parameters are as in `add_newton_sums`."""
+    add_newton_sums(kind, label, y, gradient, weight, used, leaf, sums, first, last)
+
+
+@linked_kernel
+def add_newton_sums(kind, label, y, gradient, weight, used, leaf, sums, first, last):
     """Write the sums of w g and w h of every leaf over blocks first … last − 1 of rows.
 
     Parameters

@@ -20,6 +20,8 @@ from algorithms.levelwise.kernels.level_arrays import (
     MISSING,
     OF_ROWS,
     OF_WEIGHT,
+    SHIFT,
+    SLOTS,
     plane_of,
 )
 from algorithms.levelwise.kernels.split_scores import (
@@ -31,7 +33,7 @@ from algorithms.levelwise.kernels.split_scores import (
 )
 from algorithms.levelwise.kernels.within_bin_search import InsideSpace, search_candidates
 from algorithms.runtime.intrinsics import add_atomic
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel
 
 TWO = 2
 # A line: for each bin with rows of a slot, the sums left of it, its own sums, and its score
@@ -46,25 +48,24 @@ class Space(NamedTuple):
     line: np.ndarray  # float64 (LINE, CODES)
     bins: np.ndarray  # int64 (CODES,): bins of a line
     known: np.ndarray  # float64 (2^DEEPEST,), at least K: best score of each slot in this thread
-    candidates: np.ndarray  # CANDIDATE: candidate bins; room for at least 2 · CODES
     inside: InsideSpace
 
 
-@kernel
-def search_columns(table, codes, limits, level, space, thread_row, many, together, taken):
-    """Search columns until all are taken; return the number of candidate bins left in the space.
+@inner_kernel
+def search_columns(team, rank, table, codes, limits, level, space, many):
+    """Search columns until all are taken; store the number of candidate bins that are left.
 
     Parameters
     ----------
-    level : ``sums``, ``score``, ``entry``, ``has_missing``, ``to_left`` and ``n_left`` are written
-    thread_row : first of ``many`` rows of ``level.sums`` that only this thread writes; see
-        `plane_of`
-    many : number of columns that are taken and summed at once
-    together : how many of the first columns are taken this way, a multiple of ``many``; the others
-        are taken one by one
-    taken : int64, first entry: number of takes by all threads
+    level : ``sums``, ``score``, ``entry``, ``has_missing``, ``to_left``, ``n_left`` and the
+        thread's candidates are written
+    many : number of columns that are taken and summed at once; the last ones are taken one by one,
+        to balance the load
     """
-    n_columns, n_candidates, n_batches = len(codes.code), 0, together // many
+    n_columns, n_candidates, n_slots = np.int64(len(codes.code)), np.int64(0), level.state[SLOTS]
+    together = n_columns - n_columns % (many * team.size)
+    n_batches, thread_row = together // many, n_columns + level.many * rank
+    candidates, taken = level.candidates[rank], level.taken[len(level.n_candidates)]
     while True:
         ticket = add_atomic(taken, 0, 1)
         if ticket < n_batches:
@@ -74,33 +75,35 @@ def search_columns(table, codes, limits, level, space, thread_row, many, togethe
             first = together + (ticket - n_batches)
             last = first + 1
         if first >= n_columns:
-            return n_candidates
+            level.n_candidates[rank] = n_candidates
+            return
         sum_bins(codes, level, thread_row, first, last)
         for f in range(first, last):
-            for slot in range(len(level.open)):
+            for slot in range(n_slots):
                 level.score[f, slot] = -np.inf
                 if level.open[slot] == 0:
                     continue
-                if n_candidates + TWO * CODES > len(space.candidates):
-                    where = table, codes, limits, level, space.candidates, space.known, space.inside
-                    search_candidates(*where, 0, n_candidates)
-                    n_candidates = 0
+                if n_candidates + TWO * CODES > len(candidates):
+                    where = table, codes, limits, level, candidates, space.known, space.inside
+                    search_candidates(*where, np.int64(0), n_candidates)
+                    n_candidates = np.int64(0)
                 row, start = plane_of(level, f, thread_row + f - first, level.plane[slot])
                 cells = level.sums[row, start:]
                 n_candidates = search_slot(
-                    codes, limits, level, space, cells, f, slot, n_candidates
+                    codes, limits, level, space, cells, f, slot, candidates, n_candidates
                 )
 
 
 @inner_kernel
-def search_slot(codes, limits, level, space, cells, f, slot, n_candidates):
+def search_slot(codes, limits, level, space, cells, f, slot, candidates, n_candidates):
     """Score the thresholds between a slot's bins; return the new number of candidate bins.
 
     Missing values go right in the first turn, left in the second.
     """
     totals, line, known = level.totals[slot], space.line, space.known
-    n_bins = ((codes.bins[f] - 1) >> level.shift) + 1
-    in_gap = read_bin(cells, MISSING >> level.shift)
+    shift = level.state[SHIFT]
+    n_bins = ((codes.bins[f] - 1) >> shift) + 1
+    in_gap = read_bin(cells, MISSING >> shift)
     level.has_missing[f, slot] = in_gap[0] > 0.0
     for turn in range(1 + level.has_missing[f, slot]):
         count = write_line(cells, in_gap, turn, n_bins, line, space.bins)
@@ -112,8 +115,8 @@ def search_slot(codes, limits, level, space, cells, f, slot, n_candidates):
         for k in range(count):
             if line[FOUND, k] != 0.0:
                 b = space.bins[k]
-                if level.shift != 0 or codes.plain[f, b] == 0:
-                    store_candidate(space.candidates[n_candidates], f, slot, turn, b, line, k)
+                if shift != 0 or codes.plain[f, b] == 0:
+                    store_candidate(candidates[n_candidates], f, slot, turn, b, line, k)
                     n_candidates += 1
     return n_candidates
 

@@ -7,12 +7,17 @@ the sums are the same bit for bit for any number of threads.
 import numpy as np
 
 from algorithms.levelwise.kernels.level_arrays import (
+    BASE,
     BLOCK_ROWS,
     CELL,
     CODES,
     LARGEST,
     MISSING,
     ROWS,
+    SHIFT,
+    SLOTS,
+    SMALL,
+    SPLITS,
     SQUARES,
     SUM,
     WEIGHT,
@@ -20,10 +25,11 @@ from algorithms.levelwise.kernels.level_arrays import (
     value_at,
 )
 from algorithms.runtime.intrinsics import add_sides
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel
 
 FOUR = 4
 CODE_BITS = 8
+TWO_SIDES = 2
 TWO = np.uint64(2)  # bits of CELL
 
 
@@ -47,7 +53,7 @@ def sum_bins(codes, level, thread_row, first, last):
     else:
         for f in range(first, last):
             add_to_one(codes.code, level, f, thread_row + f - first)
-    if len(level.plane) > 1:
+    if level.state[SLOTS] > 1:
         for f in range(first, last):
             take_from_parents(level, f, thread_row + f - first)
 
@@ -55,8 +61,8 @@ def sum_bins(codes, level, thread_row, first, last):
 @inner_kernel
 def clear_small(level, f, thread_row):
     """Set the planes of the smaller siblings to 0."""
-    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
-    for pair in range(len(level.small)):
+    size = np.uint64(CODES >> level.state[SHIFT]) * np.uint64(CELL)
+    for pair in range(level.state[SMALL]):
         row, start = plane_of(level, f, thread_row, level.plane[level.small[pair]])
         level.sums[row, start : start + size] = 0.0
 
@@ -64,9 +70,9 @@ def clear_small(level, f, thread_row):
 @inner_kernel
 def take_from_parents(level, f, thread_row):
     """Subtract the smaller siblings' sums from their parents', which gives the larger siblings'."""
-    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
+    size = np.uint64(CODES >> level.state[SHIFT]) * np.uint64(CELL)
     sums = level.sums
-    for pair in range(len(level.small)):
+    for pair in range(level.state[SMALL]):
         slot = level.small[pair]
         row, start = plane_of(level, f, thread_row, level.plane[slot])
         of_rest, rest = plane_of(level, f, thread_row, level.plane[slot ^ 1])
@@ -82,14 +88,14 @@ def start_of_picked(level, f, thread_row):
     """
     new = level.plane[level.small[0]]
     row, start = plane_of(level, f, thread_row, new)
-    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
+    size = np.uint64(CODES >> level.state[SHIFT]) * np.uint64(CELL)
     return row * np.uint64(level.sums.shape[1]) + start - np.uint64(new) * size
 
 
 @inner_kernel
 def add_to_four(code, level, f, thread_row):
     """Add the picked rows to the bins of four columns."""
-    shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
+    shift, width = np.uint64(level.state[SHIFT]), np.uint64(CODE_BITS - level.state[SHIFT])
     at_0, at_1 = (
         start_of_picked(level, f, thread_row),
         start_of_picked(level, f + 1, thread_row + 1),
@@ -117,7 +123,7 @@ def add_to_four(code, level, f, thread_row):
 @inner_kernel
 def add_to_one(code, level, f, thread_row):
     """Add the picked rows to the bins of one column."""
-    shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
+    shift, width = np.uint64(level.state[SHIFT]), np.uint64(CODE_BITS - level.state[SHIFT])
     at = start_of_picked(level, f, thread_row)
     column, sums, pair = code[f], level.sums, level.pair
     for block in range(len(level.count)):
@@ -129,7 +135,7 @@ def add_to_one(code, level, f, thread_row):
             add_sides(sums, (place,), pair, i)
 
 
-@kernel
+@inner_kernel
 def coarsen(sums, n_planes, width, by, first, last):
     """Merge 2^by neighboring bins into one, in the columns first … last − 1.
 
@@ -158,20 +164,18 @@ def add_row(totals, v, w, count):
     totals[SQUARES] += w * v * v
 
 
-@kernel
-def start_rows(level, wanted, blocks, first, last):
+@inner_kernel
+def start_rows(level, first, last):
     """Put all rows into the root, and write its totals, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
-    level : ``value`` and ``weight`` are read; ``at``, ``slot``, ``pair``, ``used`` and the picked
-        rows (all used rows) are written
-    wanted : (n_rows,) bool, whether to use a row; (0,): use all rows with nonzero weight
-    blocks : (n_blocks, 1, TOTALS) float64, written
+    level : ``value``, ``weight`` and ``wanted`` are read; ``at``, ``slot``, ``pair``, ``used``,
+        ``blocks`` and the picked rows (all used rows) are written
     """
-    n = len(level.at)
+    n, wanted = len(level.at), level.wanted
     for block in range(first, last):
-        totals = blocks[block, 0]
+        totals = level.blocks[block, 0]
         totals[:] = 0.0
         largest = 0.0
         taken = block * BLOCK_ROWS
@@ -192,24 +196,22 @@ def start_rows(level, wanted, blocks, first, last):
         level.count[block] = taken - block * BLOCK_ROWS
 
 
-@kernel
-def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, last):
+@inner_kernel
+def route_rows(table, code, level, goes_on, first, last):
     """Move the rows of split nodes to their sides, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
     table : CodedTable; code : uint8 (n_columns, n_rows), bins
-    plan : STEPS (K,), the split of each slot's node
-    plane : int64 (2 K',), of the sides
-    blocks : (n_blocks, 2 K', TOTALS) float64, written: totals of the K' split nodes' sides
-    base : number of the first node of the level
+    level : ``at`` and the totals of the sides in ``blocks`` are written
     goes_on : whether slots are written and rows are picked, for a further level
     """
-    n = len(level.at)
-    nowhere = np.uint16(blocks.shape[1])
-    after = base + len(plan)
+    n, plan, plane, blocks = len(level.at), level.plan, level.next_plane, level.blocks
+    n_sides, base = TWO_SIDES * level.state[SPLITS], level.state[BASE]
+    nowhere = np.uint16(n_sides)
+    after = base + level.state[SLOTS]
     for block in range(first, last):
-        blocks[block] = 0.0
+        blocks[block, :n_sides] = 0.0
         taken = np.uint64(block * BLOCK_ROWS)
         for i in range(np.uint64(block * BLOCK_ROWS), np.uint64(min((block + 1) * BLOCK_ROWS, n))):
             slot = np.int64(level.at[i]) - base
@@ -240,12 +242,12 @@ def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, la
         level.count[block] = np.int64(taken) - block * BLOCK_ROWS
 
 
-@kernel
-def add_blocks(blocks, totals):
-    """Write each node's totals, summed over blocks in their order."""
-    totals[:] = 0.0
+@inner_kernel
+def add_blocks(blocks, totals, n_nodes):
+    """Write the totals of the first nodes, summed over blocks in their order."""
+    totals[:n_nodes] = 0.0
     for block in range(len(blocks)):
-        for node in range(len(totals)):
+        for node in range(n_nodes):
             for k in range(LARGEST):
                 totals[node, k] += blocks[block, node, k]
             totals[node, LARGEST] = max(totals[node, LARGEST], blocks[block, node, LARGEST])

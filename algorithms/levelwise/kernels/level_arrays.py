@@ -66,31 +66,60 @@ class Limits(NamedTuple):
     l2: float  # λ
 
 
-class Level(NamedTuple):
-    """The rows of one tree, and the slots of the current level."""
+# Indices of the state of a level: number of slots, of planes, of planes that are stored with their
+# column (later ones are in a thread's rows), and of smaller sides; bits by which codes are shifted
+# to merge bins, and how many of them are new; number of planes that are merged; first node; whether
+# a node may be split; number of splits; depth.
+SLOTS, PLANES, KEPT, SMALL, SHIFT, NEW_SHIFT, OLD_PLANES, BASE, OPEN, SPLITS, DEPTH = range(11)
+STATES = 11
+LINE_OF_CACHE = 8  # numbers of eight bytes
 
-    at: np.ndarray  # uint16 (n_rows,): node of each row, numbered level by level
+
+class Level(NamedTuple):
+    """The rows of one tree, the slots of the current level, and the nodes of the tree.
+
+    A tree of depth D has at most S = 2^D sides of splits in its last level, and N = 2^(D + 1) − 1
+    nodes. T is the number of threads.
+    """
+
+    at: np.ndarray  # uint16 (n_rows,): node of each row, by level; of the grown tree: depth first
     slot: np.ndarray  # uint16 (n_rows,)
     value: np.ndarray  # float64 (n_rows,): v
     pair: np.ndarray  # float64 (n_rows, 2): w, w v
     weight: np.ndarray  # float64 (n_rows,): w; (0,): every row weighs 1
+    wanted: np.ndarray  # bool (n_rows,), whether to use a row; (0,): all with nonzero weight
     used: np.ndarray  # bool (n_rows,): whether the tree is trained on a row
-    totals: np.ndarray  # float64 (K, TOTALS)
-    open: np.ndarray  # uint8 (K,): 1 where the node may be split
+    blocks: np.ndarray  # float64 (n_blocks, S, TOTALS): totals of each block of rows
+    totals: np.ndarray  # float64 (S, TOTALS)
+    open: np.ndarray  # uint8 (S,): 1 where the node may be split
     picked: np.ndarray  # uint32 (n_rows,): rows to sum, stored from the start of each block
     into: np.ndarray  # uint16 (n_rows,): planes they are summed into
     count: np.ndarray  # int64 (n_blocks,): number of picked rows of each block
-    small: np.ndarray  # int64: slots of the picked rows, one of each pair of sides
-    plane: np.ndarray  # int64 (K,): plane of each slot
-    n_planes: int
-    n_kept: int  # number of planes stored with their column; later ones are in a thread's rows
+    small: np.ndarray  # int64 (S / 2,): slots of the picked rows, one of each pair of sides
+    plane: np.ndarray  # int64 (S,): plane of each slot
+    next_plane: np.ndarray  # int64 (S,): of the next level
+    shifts: np.ndarray  # int64 (S / 2 + 1,): shift of the codes for each number of planes
     sums: np.ndarray  # float64 (rows, room): planes of bins, CELL entries each; see `plane_of`
-    score: np.ndarray  # float64 (n_columns, K): best found, -inf: none
-    entry: np.ndarray  # int64 (n_columns, K): entry of the column's list after the split
-    has_missing: np.ndarray  # uint8 (n_columns, K): whether the slot has missing values
-    to_left: np.ndarray  # uint8 (n_columns, K): whether missing values go left
-    n_left: np.ndarray  # float64 (n_columns, K): rows that go left
-    shift: int  # bits by which codes are shifted, to merge bins
+    score: np.ndarray  # float64 (n_columns, S / 2): best found, -inf: none
+    entry: np.ndarray  # int64 (n_columns, S / 2): entry of the column's list after the split
+    has_missing: np.ndarray  # uint8 (n_columns, S / 2): whether the slot has missing values
+    to_left: np.ndarray  # uint8 (n_columns, S / 2): whether missing values go left
+    n_left: np.ndarray  # float64 (n_columns, S / 2): rows that go left
+    best: np.ndarray  # float64 (S / 2,): best score of all columns
+    candidates: np.ndarray  # CANDIDATE (T, room): candidate bins of each thread
+    n_candidates: np.ndarray  # int64 (T,)
+    taken: np.ndarray  # int64 (T + 1, LINE_OF_CACHE): first entries count what threads have taken:
+    # candidates of each thread, and columns
+    many: int  # columns that are summed at once in the last level
+    plan: np.ndarray  # nodes.STEP (S / 2,): split of each slot
+    grown: np.ndarray  # NODE (N,), numbered level by level
+    grown_values: np.ndarray  # float64 (N,)
+    stack: np.ndarray  # int64 (N,), scratch
+    number: np.ndarray  # int64 (N,): depth-first number of each node
+    nodes: np.ndarray  # NODE (N,): the tree, depth first
+    values: np.ndarray  # float64 (N,), of these nodes
+    max_depth: int
+    state: np.ndarray  # int64 (STATES,)
 
 
 # A candidate bin, which may contain a better threshold than its ends: sums left of it and in it.
@@ -117,10 +146,10 @@ def plane_of(level, f, thread_row, plane):
     The first rows belong to the columns. Sums of the last level are not needed later, so they are
     stored in rows of the thread that computes them; ``thread_row`` is the row for this column.
     """
-    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
-    if plane < level.n_kept:
+    size, n_kept = np.uint64(CODES >> level.state[SHIFT]) * np.uint64(CELL), level.state[KEPT]
+    if plane < n_kept:
         return np.uint64(f), np.uint64(plane) * size
-    return np.uint64(thread_row), np.uint64(plane - level.n_kept) * size
+    return np.uint64(thread_row), np.uint64(plane - n_kept) * size
 
 
 @inner_kernel

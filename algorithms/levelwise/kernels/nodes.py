@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from algorithms.levelwise.kernels.level_arrays import MISSING, ROWS, SQUARES, SUM, WEIGHT, value_at
+from algorithms.levelwise.kernels.level_arrays import (
+    BASE,
+    MISSING,
+    ROWS,
+    SLOTS,
+    SQUARES,
+    SUM,
+    WEIGHT,
+    value_at,
+)
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.tree_arrays import ROW
 
@@ -22,18 +31,18 @@ STEP = np.dtype(
 )
 
 
-@kernel
-def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
-    """Write the nodes of a level as leaves, and whether each may be split.
+@inner_kernel
+def make_nodes(limits, level, may_split):
+    """Write the nodes of a level as leaves, and whether each may be split; return if any may.
 
     Parameters
     ----------
-    totals : (K, TOTALS) float64
-    base : number of the first node
+    level : ``grown``, ``grown_values`` and ``open`` are written
     may_split : whether a further level is allowed
-    nodes : NODE; values : float64 (capacity,); is_open : uint8 (K,); all written
     """
-    for slot in range(len(totals)):
+    totals, base, nodes = level.totals, level.state[BASE], level.grown
+    is_any_open = False
+    for slot in range(level.state[SLOTS]):
         n, w, s = totals[slot, ROWS], totals[slot, WEIGHT], totals[slot, SUM]
         mean = s / w
         impurity = totals[slot, SQUARES] / w - mean * mean  # q / n − (s / n)²
@@ -46,28 +55,30 @@ def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
         node["impurity"] = impurity
         node["n"] = np.int64(n)
         node["weight"] = w
-        values[base + slot] = s / (w + limits.l2)
-        is_open[slot] = (
+        level.grown_values[base + slot] = s / (w + limits.l2)
+        is_open = (
             may_split
             and n >= limits.min_samples_split
             and n >= 2 * limits.min_samples_leaf
             and w >= 2.0 * limits.min_weight_leaf
             and impurity > EPSILON
         )
+        level.open[slot] = is_open
+        is_any_open |= is_open
+    return is_any_open
 
 
-@kernel
-def choose_splits(table, codes, limits, level, base, nodes, plan):
+@inner_kernel
+def choose_splits(table, codes, limits, level):
     """Write the split of each node of a level, the first of equal columns; return their number.
 
     Parameters
     ----------
-    base : number of the first node of the level
-    nodes : NODE, written
-    plan : STEP (K,), written
+    level : ``grown`` and ``plan`` are written
     """
-    sides = 0
-    for slot in range(len(plan)):
+    n_slots, base, nodes, plan = level.state[SLOTS], level.state[BASE], level.grown, level.plan
+    sides = np.int64(0)
+    for slot in range(n_slots):
         plan[slot]["feature"] = LEAF
         f = best_column(level, slot)
         if f < 0 or improves_too_little(limits, level.totals[slot], level.score[f, slot]):
@@ -82,8 +93,8 @@ def choose_splits(table, codes, limits, level, base, nodes, plan):
         node["feature"] = f
         node["threshold"] = step["threshold"]
         node["missing_left"] = step["missing_left"]
-        node["left"] = base + len(plan) + sides
-        node["right"] = base + len(plan) + sides + 1
+        node["left"] = base + n_slots + sides
+        node["right"] = base + n_slots + sides + 1
         sides += 2
     return sides // 2
 

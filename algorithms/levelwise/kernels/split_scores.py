@@ -15,7 +15,7 @@ The first and the last corner are thresholds between bins, which are scored anyw
 
 import numpy as np
 
-from algorithms.levelwise.kernels.level_arrays import LARGEST, ROWS, SUM, WEIGHT
+from algorithms.levelwise.kernels.level_arrays import LARGEST, ROWS, SHIFT, SUM, WEIGHT
 from algorithms.runtime.jit import inner_kernel
 
 SLACK = 1e-11  # relative tolerance, far above the rounding error of a score
@@ -89,4 +89,4 @@ def keep_best(level, f, slot, score, n_left, turn, entry):
 @inner_kernel
 def first_entry(codes, level, f, b):
     """Return the first entry of a bin in the column's list; for the bin after the last, the end."""
-    return codes.starts[f, min(b << level.shift, codes.bins[f])]
+    return codes.starts[f, min(b << level.state[SHIFT], codes.bins[f])]

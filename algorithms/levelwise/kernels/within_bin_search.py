@@ -14,7 +14,7 @@ from algorithms.levelwise.kernels.split_scores import (
     score_if_allowed,
 )
 from algorithms.runtime.intrinsics import add_atomic
-from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
+from algorithms.runtime.jit import inner_kernel, linked_kernel
 from algorithms.trees.kernels.tree_arrays import ROW
 
 DRAWN = 16  # candidate bins that a thread takes at once
@@ -30,17 +30,19 @@ class InsideSpace(NamedTuple):
     found: np.ndarray  # uint8 (CODES,): whether the score exceeds the bound
 
 
-@kernel
-def search_inside(table, codes, limits, level, candidates, best, space, taken):
+@inner_kernel
+def search_inside(table, codes, limits, level, space, list_of):
     """Search candidate bins until all are taken; one thread takes all of a column and slot.
 
     Parameters
     ----------
-    candidates : (n,) CANDIDATE, candidate bins, those of a column and slot in sequence
-    best : float64, at least K: the best score of each slot, over all columns so far
+    level : ``candidates``, those of a column and slot in sequence, and ``best`` are read; the best
+        splits of each column are updated
     space : InsideSpace
-    taken : int64, first entry: number of bins taken by all threads
+    list_of : rank of the thread that stored the candidates
     """
+    candidates = level.candidates[list_of, : level.n_candidates[list_of]]
+    best, taken = level.best, level.taken[list_of]
     while True:
         first = add_atomic(taken, 0, DRAWN)
         if first >= len(candidates):
@@ -62,9 +64,14 @@ def is_same_slot(candidates, at):
 
 @linked_kernel
 def search_candidates(table, codes, limits, level, candidates, best, space, first, last):
-    """Search the candidate bins first … last − 1; other parameters are as in `search_inside`.
+    """Search the candidate bins first … last − 1.
 
-    ``best`` may be that of a single thread's columns; then more bins are searched than necessary.
+    Parameters
+    ----------
+    candidates : (n,) CANDIDATE, candidate bins, those of a column and slot in sequence
+    best : float64, at least K: the best score of each slot, over all columns so far, or over those
+        of a single thread; then more bins are searched than necessary
+    space : InsideSpace
     """
     for k in range(first, last):
         candidate = candidates[k]

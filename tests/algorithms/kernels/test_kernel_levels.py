@@ -107,7 +107,8 @@ def gain(tree, at):
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 @pytest.mark.parametrize("depth", [1, 3, 5])
-def test_result_does_not_depend_on_threads(missing, depth):
+def test_result_does_not_depend_on_threads(missing, depth, monkeypatch):
+    monkeypatch.setattr(level_growing, "VALUES_OF_A_THREAD", 1)
     rng = np.random.default_rng(7)
     X = columns.table(rng, 20_000, 9, missing).astype(np.float32)
     value, weight = rng.normal(size=len(X)), rng.random(len(X))
@@ -136,6 +137,7 @@ def test_result_does_not_depend_on_the_room_for_candidates(missing, monkeypatch)
     X = columns.table(rng, 20_000, 6, missing).astype(np.float32)
     value, weight = rng.normal(size=len(X)), rng.random(len(X))
     trees = [grow(X, value, weight, 6)]
+    monkeypatch.setattr(level_growing, "VALUES_OF_A_THREAD", 1)
     monkeypatch.setattr(level_growing, "MAX_CANDIDATES", 0)  # the least room: two bins of a slot
     trees += [grow(X, value, weight, 6, threads) for threads in (1, 2)]
     for name in ("nodes", "values", "leaf"):

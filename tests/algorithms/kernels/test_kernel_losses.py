@@ -19,6 +19,7 @@ KINDS = {
     "binomial": losses.BINOMIAL,
     "exponential": losses.EXPONENTIAL,
 }
+EVERY_ROW = np.empty(0, np.uint32)
 TWO_CLASSES = ("binomial", "exponential")
 
 
@@ -34,12 +35,12 @@ def test_loss_and_gradient_equal_formulas(kind):
     y, raw, weight = rows(kind)
     expected = [oracles_losses.loss(kind, a, f, 0.3) for a, f in zip(y, raw, strict=True)]
     sums = np.empty((1, 2))
-    losses.sum_losses(KINDS[kind], 0.3, y, raw, weight, sums, 0, 1)
+    losses.sum_losses(KINDS[kind], 0.3, y, raw[None], weight, EVERY_ROW, sums, 0, 1)
     np.testing.assert_allclose(sums[0], [weight @ expected, weight.sum()], rtol=1e-12)
-    losses.sum_losses(KINDS[kind], 0.3, y, raw, np.empty(0), sums, 0, 1)
+    losses.sum_losses(KINDS[kind], 0.3, y, raw[None], np.empty(0), EVERY_ROW, sums, 0, 1)
     np.testing.assert_allclose(sums[0], [sum(expected), len(y)], rtol=1e-12)
     g = np.empty(len(y))
-    losses.fill_gradients(KINDS[kind], 0.3, y, raw, g, 0, 1)
+    losses.fill_gradients(KINDS[kind], 0.3, y, raw[None], g[None], 0, 1)
     slopes = [
         oracles_losses.slope(lambda f, a=a: oracles_losses.loss(kind, a, f, 0.3), f)
         for a, f in zip(y, raw, strict=True)
@@ -51,7 +52,7 @@ def test_loss_and_gradient_equal_formulas(kind):
 def test_newton_sums_equal_second_derivatives(kind):
     y, raw, weight = rows(kind)
     g = np.empty(len(y))
-    losses.fill_gradients(KINDS[kind], 0.0, y, raw, g, 0, 1)
+    losses.fill_gradients(KINDS[kind], 0.0, y, raw[None], g[None], 0, 1)
     p = 1 / (1 + np.exp(-raw))
     h = {
         "squared": np.ones(len(y)),
@@ -71,9 +72,9 @@ def test_several_classes_use_softmax():
     rng = np.random.default_rng(2)
     raw, y = rng.normal(size=(3, 50)), rng.integers(0, 3, 50).astype(float)
     g, sums = np.empty((3, 50)), np.empty((1, 2))
-    losses.fill_softmax_gradients(y, raw, g, 0, 1)
+    losses.fill_gradients(losses.BINOMIAL, 0.0, y, raw, g, 0, 1)
     np.testing.assert_allclose(g, np.eye(3)[y.astype(int)].T - softmax(raw, axis=0), atol=1e-15)
-    losses.sum_softmax_losses(y, raw, np.empty(0), sums, 0, 1)
+    losses.sum_losses(losses.BINOMIAL, 0.0, y, raw, np.empty(0), EVERY_ROW, sums, 0, 1)
     expected = sum(oracles_losses.softmax_loss(a, f) for a, f in zip(y, raw.T, strict=True))
     np.testing.assert_allclose(sums[0], [expected, 50], rtol=1e-12)
 
@@ -82,11 +83,11 @@ def test_row_blocks_do_not_overlap():
     n = BLOCK_ROWS + 5
     y, raw, _ = rows("squared", n)
     sums = np.full((2, 2), np.nan)
-    losses.sum_losses(losses.SQUARED, 0.0, y, raw, np.empty(0), sums, 1, 2)
+    losses.sum_losses(losses.SQUARED, 0.0, y, raw[None], np.empty(0), EVERY_ROW, sums, 1, 2)
     assert np.isnan(sums[0]).all()
     assert sums[1, 1] == n - BLOCK_ROWS
     out = np.zeros(n)
-    losses.fill_gradients(losses.SQUARED, 0.0, y, raw, out, 0, 1)
+    losses.fill_gradients(losses.SQUARED, 0.0, y, raw[None], out[None], 0, 1)
     assert out[BLOCK_ROWS:].tolist() == [0.0] * 5
 
 
@@ -94,8 +95,8 @@ def test_row_blocks_do_not_overlap():
 def test_extreme_scores_do_not_overflow(raw):
     sums, g = np.empty((1, 2)), np.empty(2)
     y, scores = np.array([0.0, 1.0]), np.full(2, raw)
-    losses.sum_losses(losses.BINOMIAL, 0.0, y, scores, np.empty(0), sums, 0, 1)
-    losses.fill_gradients(losses.BINOMIAL, 0.0, y, scores, g, 0, 1)
+    losses.sum_losses(losses.BINOMIAL, 0.0, y, scores[None], np.empty(0), EVERY_ROW, sums, 0, 1)
+    losses.fill_gradients(losses.BINOMIAL, 0.0, y, scores[None], g[None], 0, 1)
     assert sums[0, 0] == pytest.approx(abs(raw))
     assert g == pytest.approx([-1.0, 0.0] if raw > 0 else [0.0, 1.0], abs=1e-16)
 

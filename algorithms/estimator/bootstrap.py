@@ -67,6 +67,24 @@ def draw(random, with_replacement, population, count):
     return sample_without_replacement(population, count, random_state=random)
 
 
+def reseed(random, seed):
+    """Return a random state with the stream of ``check_random_state(seed)``, for an integer seed.
+
+    Parameters
+    ----------
+    random : RandomState, seeded again; a new one takes longer than a small tree. None: a new one.
+    """
+    if random is None:
+        return check_random_state(seed)
+    random.seed(seed)
+    return random
+
+
+def draw_seed(random):
+    """Return the seed of a tree's own random stream."""
+    return random.randint(0, SEEDS)
+
+
 def seeded_clones(model, seeds):
     """Return a copy of a model for each seed, with random states drawn from the seed."""
     names = sorted(n for n in model.get_params() if n.split("__")[-1] == "random_state")

@@ -1,8 +1,10 @@
 """Fast path of bagging: our own trees, grown on columns that are sorted once for all trees."""
 
 import numpy as np
+from numpy.random import RandomState
 from scipy.sparse import issparse
 
+from algorithms.estimator.bootstrap import draw_seed, reseed
 from algorithms.estimator.outputs import count_outputs
 from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import FEATURE, STEP, add_values, find_leaves
@@ -11,32 +13,56 @@ from algorithms.trees.presorted_table import make_table, row_blocks
 from algorithms.trees.tree import may_have_missing
 
 ROWS_AT_ONCE = 16384  # rows that are predicted by a tree while its nodes are in the cache
+CALLS_OF_A_THREAD = 8  # fewer divide the work less evenly
 WALKS_OF_A_THREAD = 4096  # walks down full trees; fewer do not pay for starting a thread
 
 
-def grow_bag(models, draw, n_columns, X, y, threads, name):
-    """Grow trees in parallel.
+def grow_bag(models, draw, size, X, y, threads, name):
+    """Grow trees in parallel on columns that are sorted once.
 
     Parameters
     ----------
     models : list of our trees, unfitted, with their seeds set; fitted in place
-    draw : callable, index of a tree → (columns, rows) that it is trained on; a row drawn k times
-        occurs k times. Called just before the tree is grown: the rows of all trees at once would
-        not fit in memory.
-    n_columns : number of columns of a tree
+    draw : callable, (index of a tree, RandomState to seed) → (columns, rows) that it is trained on;
+        a row drawn k times occurs k times. Called just before the tree is grown: the rows of all
+        trees at once would not fit in memory.
+    size : (number of columns, number of rows) that each tree draws
     X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
     y : (n_rows,) class codes, or float64 values (n_rows,) or (n_rows, n_outputs)
     """
     with Workers(threads) as workers:
-        table = make_table(models[0], X, n_columns, workers, name, count_outputs(y))
+        table = make_table(models[0], X, size[0], workers, name, count_outputs(y))
+        grow_drawn(models, draw, size, table, y, workers)
 
-        def grow(i):
-            columns, rows = draw(i)
-            weight = np.bincount(rows, minlength=X.shape[0]).astype(np.float64)
+
+def grow_drawn(models, draw, size, table, y, workers):
+    """Grow trees in parallel on a table; parameters are those of `grow_bag`."""
+    grower = models[0].batch_grower(table, y, *size)
+    at_once = 1
+    if grower is not None:
+        at_once = min(
+            grower.trees_at_once, -(-len(models) // (CALLS_OF_A_THREAD * workers.threads))
+        )
+
+    def grow_some(first):
+        some = range(first, min(first + at_once, len(models)))
+        random = RandomState(0)  # seeded again for each tree; a new one takes longer
+        drawn = [draw(i, random) for i in some]
+        trees = [None] * len(some)
+        if grower is not None:
+            seeds = [draw_seed(reseed(random, models[i].random_state)) for i in some]
+            columns, rows = zip(*drawn, strict=True)
+            batch = np.array(columns, np.int64), np.array(rows, np.int32)
+            trees = grower.grow(*batch, np.array(seeds, np.int64))
+        for i, (columns, rows), tree in zip(some, drawn, trees, strict=True):
+            if tree is not None:
+                models[i].set_tree(tree, grower.rules.max_features)
+                continue
+            weight = np.bincount(rows, minlength=table.values.shape[1]).astype(np.float64)
             with Workers(1) as alone:
                 models[i].grow_on(table, columns, y, weight, alone, keep=True)
 
-        workers.each(grow, list(range(len(models))))
+    workers.each(grow_some, list(range(0, len(models), at_once)))
 
 
 class Walker:

@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -24,7 +24,13 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from algorithms.estimator.bootstrap import count_columns, count_rows, draw, seeded_clones
+from algorithms.estimator.bootstrap import (
+    count_columns,
+    count_rows,
+    draw,
+    reseed,
+    seeded_clones,
+)
 from algorithms.estimator.estimator_sequence import EstimatorSequence
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.fit_context import fit_context
@@ -205,9 +211,9 @@ class BaseBagging(EstimatorSequence, MetaEstimatorMixin, BaseEstimator):
             self.estimators_, self.estimators_features_, self._seeds = [], [], []
         return draw_missing_seeds(self)
 
-    def _draw(self, seed):
-        """Return the features and the rows drawn with a model's seed."""
-        random = check_random_state(seed)
+    def _draw(self, seed, random=None):
+        """Return the features and the rows drawn with a model's seed; ``random`` as in `reseed`."""
+        random = reseed(random, seed)
         repeats_columns, repeats_rows = self._draws
         columns = draw(random, repeats_columns, self.n_features_in_, self._n_columns)
         if self._sample_weight is None:
@@ -220,16 +226,17 @@ class BaseBagging(EstimatorSequence, MetaEstimatorMixin, BaseEstimator):
         models = seeded_clones(self.estimator_, seeds)
         columns = [None] * len(seeds)
 
-        def draw_for(i):
-            columns[i], rows = self._draw(seeds[i])
+        def draw_for(i, random=None):
+            columns[i], rows = self._draw(seeds[i], random)
             return columns[i], rows
 
         if self._takes_our_trees(X) and not options:
             check_sparse(X, type(self).__name__)
             models[0]._validate_params()  # noqa: SLF001 - scikit-learn's convention
             self._set_class_codes(models)
-            own = self._n_columns, X, y, count_threads(self.n_jobs), type(self).__name__
-            grow_bag(models, draw_for, *own)
+            size = self._n_columns, self._n_drawn
+            threads = count_threads(self.n_jobs)
+            grow_bag(models, draw_for, size, X, y, threads, type(self).__name__)
         else:
             weighted = has_fit_parameter(self.estimator_, "sample_weight")
             models = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(

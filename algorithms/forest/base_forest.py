@@ -7,11 +7,10 @@ from warnings import warn
 import numpy as np
 from scipy.sparse import hstack, issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from algorithms.estimator.bootstrap import count_rows
+from algorithms.estimator.bootstrap import count_rows, reseed
 from algorithms.estimator.estimator_sequence import EstimatorSequence
 from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.fit_context import fit_context
@@ -21,7 +20,7 @@ from algorithms.estimator.outputs import count_outputs, drop_single_column
 from algorithms.estimator.sample_weight import split_unit
 from algorithms.estimator.verbose import say
 from algorithms.estimator.warm_start import check_warm_start, draw_missing_seeds
-from algorithms.forest.bagged_trees import Walker
+from algorithms.forest.bagged_trees import Walker, grow_drawn
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees.cart import TREE_CONSTRAINTS
 from algorithms.trees.ensemble_export import export_trees
@@ -180,16 +179,17 @@ class BaseForest(EstimatorSequence, BaseEstimator):
         with Workers(count_threads(self.n_jobs)) as workers:
             table = make_table(self.estimator_, X, X.shape[1], workers, name, self.n_outputs_)
 
-            def grow(i):
-                if self.verbose > 1:
-                    say(f"building tree {i + 1} of {len(trees)}")
-                weight = self._weigh_draw(trees[i].random_state, y)
-                with Workers(1) as alone:
-                    trees[i].grow_on(table, columns, y, weight, alone, keep=True)
-                if self._weight_unit != 1.0:
-                    trees[i].tree_.nodes["weight"] *= self._weight_unit
+            if self._weighs_by_counts:
 
-            workers.each(grow, list(range(len(trees))))
+                def draw(i, random):
+                    if self.verbose > 1:
+                        say(f"building tree {i + 1} of {len(trees)}")
+                    return columns, self._draw(trees[i].random_state, random)
+
+                size = X.shape[1], self._n_drawn if self.bootstrap else self._n_rows
+                grow_drawn(trees, draw, size, table, y, workers)
+            else:
+                self._grow_weighted(trees, table, columns, y, workers)
         self.estimators_ = self.estimators_ + trees
         self._walker = Walker(
             [tree.tree_ for tree in self.estimators_],
@@ -197,11 +197,36 @@ class BaseForest(EstimatorSequence, BaseEstimator):
             X.shape[1],
         )
 
-    def _draw(self, seed):
-        """Return the rows drawn with a tree's seed, int32; a row drawn k times occurs k times."""
+    @property
+    def _weighs_by_counts(self):
+        """Return whether a tree's weight of each row is how often the tree drew it."""
+        if not self.bootstrap:
+            is_plain = self._sample_weight is None and self._weight_unit == 1.0
+            return is_plain and self.parity is None
+        return getattr(self, "class_weight", None) != "balanced_subsample"
+
+    def _grow_weighted(self, trees, table, columns, y, workers):
+        """Grow trees on all rows, or with weights that depend on the drawn rows."""
+
+        def grow(i):
+            if self.verbose > 1:
+                say(f"building tree {i + 1} of {len(trees)}")
+            weight = self._weigh_draw(trees[i].random_state, y)
+            with Workers(1) as alone:
+                trees[i].grow_on(table, columns, y, weight, alone, keep=True)
+            if self._weight_unit != 1.0:
+                trees[i].tree_.nodes["weight"] *= self._weight_unit
+
+        workers.each(grow, list(range(len(trees))))
+
+    def _draw(self, seed, random=None):
+        """Return the rows drawn with a tree's seed, int32; a row drawn k times occurs k times.
+
+        ``random`` is as in `reseed`.
+        """
         if not self._draws_rows:
             return np.arange(self._n_rows, dtype=np.int32)
-        random = check_random_state(seed)
+        random = reseed(random, seed)
         if self._sample_weight is None:
             return random.randint(0, self._n_rows, self._n_drawn).astype(np.int32)
         share = self._sample_weight / np.sum(self._sample_weight)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from algorithms.estimator.bootstrap import draw_seed
 from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import validate_data
@@ -34,8 +35,7 @@ from algorithms.trees.presorted_table import check_sparse, make_table, sort_tabl
 from algorithms.trees.pruning import prune, prune_by_error, pruning_path
 from algorithms.trees.target_scale import TargetScale, find_target_scale
 from algorithms.trees.tree import ROWS_OF_A_THREAD
-
-SEEDS = 2**31 - 1
+from algorithms.trees.tree_batch import MAX_ROWS, BatchGrower
 
 
 class BaseDecisionTree(BaseEstimator):
@@ -130,7 +130,7 @@ class BaseDecisionTree(BaseEstimator):
         sorts_in_nodes = self._sorts_in_nodes or self.n_outputs_ > 1
         if self.n_outputs_ > 1 and self.monotonic_cst is not None:
             raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
-        seed = check_random_state(self.random_state).randint(0, SEEDS)
+        seed = draw_seed(check_random_state(self.random_state))
         weight, unit = (weight, 1.0) if self.parity is not None else split_unit(weight)
         target, power = self._target(y, weight), 0
         if not sorts_in_nodes:
@@ -143,22 +143,40 @@ class BaseDecisionTree(BaseEstimator):
         if target.y is not None and self.parity is None:
             scale = find_target_scale(target.y, target.weight, self.criterion)
         target, rules = scale.apply_to_target(target, rules)
-        self.n_features_in_ = len(columns)
-        self.max_features_ = rules.max_features
         if not sorts_in_nodes:
             searched = rules.max_features
             rows = draw_rows(table, target, columns, workers, keep=keep, searched=searched)
-            self.tree_ = grow_tree(table, rows, rules, seed, workers, counts)
+            tree = grow_tree(table, rows, rules, seed, workers, counts)
         else:
             from algorithms.parity.sklearn_grower import grow_like_sklearn
 
-            self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
-        scale.restore(self.tree_)
+            tree = grow_like_sklearn(table.values, columns, target, rules, seed)
+        scale.restore(tree)
         if power or unit != 1.0:
-            nodes = self.tree_.nodes
-            nodes["weight"] = np.ldexp(nodes["weight"], power) * unit
-        if self.ccp_alpha > 0.0:
-            self.tree_ = prune(self.tree_, self.ccp_alpha)
+            tree.nodes["weight"] = np.ldexp(tree.nodes["weight"], power) * unit
+        self.set_tree(tree, rules.max_features)
+
+    def set_tree(self, tree, max_features):
+        """Store a grown `Tree` of one output or more, pruned by ``ccp_alpha``."""
+        self.n_outputs_ = tree.n_outputs
+        self.n_features_in_ = tree.n_features
+        self.max_features_ = max_features
+        self.tree_ = prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
+
+    def batch_grower(self, table, y, n_features, n_drawn):
+        """Return a `BatchGrower` of trees with these parameters, or None if it cannot grow them.
+
+        Parameters
+        ----------
+        table, y : as in `grow_on`
+        n_features : number of features of a tree
+        n_drawn : number of rows that a tree draws
+        """
+        sorts_in_nodes = self._sorts_in_nodes or count_outputs(y) > 1
+        has_weights = getattr(self, "class_weight", None) is not None
+        if sorts_in_nodes or has_weights or max(len(y), n_drawn) > MAX_ROWS:
+            return None
+        return BatchGrower(self, table, self._target(y, None), n_features, n_drawn)
 
     @property
     def _sorts_in_nodes(self):

@@ -7,6 +7,7 @@ import numpy as np
 from algorithms.runtime.interrupt_flag import interrupt_flag
 from algorithms.trees import categorical_growth
 from algorithms.trees.kernels import tree_arrays
+from algorithms.trees.kernels.batch import Batch
 from algorithms.trees.kernels.category_order import order_lists
 from algorithms.trees.kernels.grow import grow
 from algorithms.trees.kernels.partition import partition_features
@@ -23,6 +24,16 @@ CODE_BITS = 32
 TWO = 2
 NO_FLOATS = np.empty(0)
 NO_INTEGERS = np.empty(0, np.int64)
+ALONE = Batch(
+    seeds=NO_INTEGERS,
+    columns=np.empty((0, 0), np.int64),
+    drawn=np.empty((0, 0), np.int32),
+    codes=NO_INTEGERS,
+    y=NO_FLOATS,
+    counts=NO_INTEGERS,
+    place=np.empty(0, np.uint32),
+    sizes=np.empty((0, 2), np.int64),
+)
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,7 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
     ranked = len(table.ranks) > 0
     scratch = new_scratch(m, rules, ranked=ranked)
     categories = None if counts is None else categorical_growth.new_categories(counts, rules)
-    while (action := grow(table, rows, rules, growth, scratch)) != tree_arrays.DONE:
+    while (action := grow(table, rows, rules, growth, scratch, ALONE)) != tree_arrays.DONE:
         if action == tree_arrays.MORE_ROOM:
             extend_growth(growth, 2 * len(growth.nodes))
         elif action == tree_arrays.ORDER:
@@ -169,12 +180,21 @@ def partition_in_threads(table, rows, growth, scratch, workers):
     workers.share(part, len(rows.columns))
 
 
-def new_growth(m, rules, n_features, seed):
-    """Return the arrays of a tree on m rows, with its root as the first task."""
-    leaves = rules.max_leaf_nodes
+def max_nodes(m, rules):
+    """Return the maximum number of nodes of a tree on m rows."""
     most = min(2 * m - 1, 2 ** min(rules.max_depth + 1, 40) - 1)
-    first = max(FIRST_ROOM, min(m // 2, FIRST_BYTES // (8 * max(rules.n_classes, 1))))
-    capacity = min(most, 2 * leaves - 1) if leaves else min(most, first)
+    return min(most, 2 * rules.max_leaf_nodes - 1) if rules.max_leaf_nodes else most
+
+
+def new_growth(m, rules, n_features, seed, capacity=None):
+    """Return the arrays of a tree on m rows, with its root as the first task.
+
+    ``capacity`` is the number of nodes of the arrays; by default as many as most trees need.
+    """
+    leaves = rules.max_leaf_nodes
+    if capacity is None:
+        first = max(FIRST_ROOM, min(m // 2, FIRST_BYTES // (8 * max(rules.n_classes, 1))))
+        capacity = max_nodes(m, rules) if leaves else min(max_nodes(m, rules), first)
     totals = 1 + rules.n_classes if rules.n_classes else 3
     growth = tree_arrays.Growth(
         nodes=np.empty(capacity, tree_arrays.NODE),

@@ -94,6 +94,18 @@ def measure_range(y, weight, criterion):
     return (middle if abs(middle) > FAR * half else 0.0), half, half
 
 
+def needs_scale(least, most):
+    """Return whether `find_target_scale` changes a target, by "squared_error".
+
+    Parameters
+    ----------
+    least, most : smallest and largest y, float64 arrays or numbers
+    """
+    middle, half = least / 2.0 + most / 2.0, most / 2.0 - least / 2.0
+    is_usual = (half >= SMALL) & (half <= LARGE) & (abs(middle) <= FAR * half)
+    return np.isfinite(half) & (half > 0.0) & ~is_usual
+
+
 def range_of(y, weight):
     """Return the smallest and the largest y of the rows with nonzero weight; NaN without any."""
     if weight is not None and not weight.all():

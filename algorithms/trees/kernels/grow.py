@@ -17,6 +17,7 @@ import numpy as np
 
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.trees.kernels.batch import end_tree, start_tree
 from algorithms.trees.kernels.best_first_heap import pop_split
 from algorithms.trees.kernels.criteria import impurity
 from algorithms.trees.kernels.feature_sampling import draw_features
@@ -48,13 +49,39 @@ EPSILON = 2.0**-52
 
 
 @kernel
-def grow(table, rows, rules, growth, scratch):
-    """Make nodes; return DONE, or the action that the caller must take before the next call.
+def grow(table, rows, rules, growth, scratch, batch):
+    """Grow the trees of a batch, or one tree; return DONE, or the action that the caller must take.
 
+    Parameters
+    ----------
+    rows, growth : the tree's; with a batch, memory that its trees use one after another
+    batch : Batch
+
+    Returns
+    -------
     MORE_ROOM: extend ``nodes`` and ``values``. ORDER: order the category lists of the next node.
     SEARCH: search all of ``visit`` in the next node. PARTITION: partition all lists for the split
-    in the current slot. INTERRUPTED: raise KeyboardInterrupt.
+    in the current slot. INTERRUPTED: raise KeyboardInterrupt. After the action, the next call goes
+    on. For a batch the action is DONE or INTERRUPTED.
     """
+    n_nodes = np.int64(0)
+    for tree in range(max(len(batch.seeds), 1)):
+        own, grown = rows, growth
+        if len(batch.seeds):
+            own, grown = start_tree(table, rows, rules, growth, batch, tree, n_nodes)
+            if len(own.source) == 0:
+                continue
+        action = make_nodes(table, own, rules, grown, scratch)
+        if action != DONE:
+            return action
+        if len(batch.seeds):
+            n_nodes += end_tree(grown, batch, tree)
+    return DONE
+
+
+@inner_kernel
+def make_nodes(table, rows, rules, growth, scratch):
+    """Make nodes until the tree is complete or the caller must act; return the action."""
     state = growth.state
     action = NOTHING
     while action == NOTHING:

@@ -180,16 +180,22 @@ def flag_entries(ordered, order, n_present):
 
 @kernel
 def pick_rows(order, kind, columns, place, lists, first, last):
-    """Write the lists of the rows that a tree uses, renumbered, for features first … last − 1.
+    """Write the lists of the rows that a tree uses, see `write_lists`."""
+    write_lists(order, kind, columns, place, lists, np.uint64(lists.shape[1]), first, last)
+
+
+@inner_kernel
+def write_lists(order, kind, columns, place, lists, m, first, last):
+    """Write the lists of m rows that a tree uses, renumbered, for features first … last − 1.
 
     Parameters
     ----------
     order, kind : of the table
     columns : (n_features,) int64, the table's column of each feature
     place : (n_rows,) uint32, new number of each row of the table, or UNUSED
-    lists : (n_features, m) uint32, written
+    lists : (n_features, m) uint32 or more, written
+    m : uint64
     """
-    m = np.uint64(lists.shape[1])
     for f in range(np.uint64(first), np.uint64(last)):
         column = np.uint64(columns[f])
         keep = np.uint32(0) if kind[column] == DISTINCT else FLAG

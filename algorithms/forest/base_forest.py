@@ -177,9 +177,11 @@ class BaseForest(EstimatorSequence, BaseEstimator):
         self._set_class_codes(trees)
         columns = np.arange(X.shape[1])
         with Workers(count_threads(self.n_jobs)) as workers:
-            table = make_table(self.estimator_, X, X.shape[1], workers, name, self.n_outputs_)
+            by_counts = self._weighs_by_counts
+            given = trees[0], X, X.shape[1], workers, name, self.n_outputs_
+            table = make_table(*given, by_counts=by_counts)
 
-            if self._weighs_by_counts:
+            if by_counts:
 
                 def draw(i, random):
                     if self.verbose > 1:

@@ -12,10 +12,12 @@ from algorithms.trees.kernels.tree_arrays import EXACT, NEAR, Table
 ROWS_AT_ONCE = 1024  # rows transposed at once: they fit in the second-level cache
 BLOCK_VALUES = 1 << 22  # values of a sparse X that are converted to dense at once
 FEW = 5  # ratio of features to searched features from which ranks are faster than lists
+FEW_OF_TWO_CLASSES = 2  # by gini, for which `unsorted_search` does not sort
+TWO = 2
 LARGEST = 2**31 - 1  # maximum row number of a list
 
 
-def make_table(tree, X, n_features, workers, name, n_outputs=1):
+def make_table(tree, X, n_features, workers, name, n_outputs=1, *, by_counts=False):
     """Return the columns of X in the form on which a tree is grown.
 
     Parameters
@@ -24,10 +26,13 @@ def make_table(tree, X, n_features, workers, name, n_outputs=1):
     n_features : number of columns on which the tree is grown
     X, workers, name : as in `read_columns`
     n_outputs : number of outputs of the target; trees of several outputs sort rows in every node
+    by_counts : whether weights are counts of drawn rows; their sums are the same in any order
     """
     if tree._sorts_in_nodes or n_outputs > 1:  # noqa: SLF001 - the package's own
         return unsorted_table(X, workers, name)
-    few = FEW * count_features(tree.max_features, n_features) <= n_features
+    is_pair = tree.criterion == "gini" and getattr(tree, "n_classes_", 0) == TWO
+    least = FEW_OF_TWO_CLASSES if is_pair and by_counts else FEW
+    few = least * count_features(tree.max_features, n_features) <= n_features
     return (rank_table if few else sort_table)(X, workers, name)
 
 

@@ -129,13 +129,18 @@ def split_and_partition(table, rows, rules, growth, scratch):
     split = growth.splits[growth.state[SLOT]]
     start, end = split["start"], split["end"]
     split_rows(table, rows, rules, growth, scratch)
-    if len(table.ranks) or not lists_are_needed(rules, growth, split):
+    if len(table.ranks) or not may_grow(rules, growth.state):
+        return NOTHING
+    depth, n_left = split["depth"] + 1, split["n_left"]
+    n_right = end - start - n_left
+    left = not stays_leaf(rules, depth, n_left, split["weight_left"], split["impurity_left"])
+    right = not stays_leaf(rules, depth, n_right, split["weight_right"], split["impurity_right"])
+    if not (left or right):
         return NOTHING
     if is_big(rules, start, end):
         return PARTITION
-    middle = start + split["n_left"]
-    spare = scratch.entries
-    partition_lists(table, rows, start, middle, end, growth.place, spare, 0, len(rows.columns))
+    node = (start, start + n_left, end, left, right)
+    partition_lists(table, rows, node, growth.place, scratch.entries, 0, len(rows.columns))
     return NOTHING
 
 
@@ -235,12 +240,3 @@ def push_task(rules, growth, split, start, end, is_left, h):
         task["upper"] = split["middle"]
     elif sign != 0:
         task["lower"] = split["middle"]
-
-
-@inner_kernel
-def lists_are_needed(rules, growth, split):
-    """Return whether a side of a split may be split again."""
-    depth, n, n_left = split["depth"] + 1, split["end"] - split["start"], split["n_left"]
-    left = stays_leaf(rules, depth, n_left, split["weight_left"], split["impurity_left"])
-    right = stays_leaf(rules, depth, n - n_left, split["weight_right"], split["impurity_right"])
-    return may_grow(rules, growth.state) and not (left and right)

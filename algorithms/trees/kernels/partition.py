@@ -81,26 +81,70 @@ def follow(array, entries, start, end, spare):
 @kernel
 def partition_features(table, rows, start, middle, end, place, spare, first, last):
     """Partition lists of a node, see `partition_lists`; for threads that share a node."""
-    partition_lists(table, rows, start, middle, end, place, spare, first, last)
+    node = (start, middle, end, True, True)
+    partition_lists(table, rows, node, place, spare, first, last)
 
 
 @inner_kernel
-def partition_lists(table, rows, start, middle, end, place, spare, first, last):
+def partition_lists(table, rows, node, place, spare, first, last):
     """Partition the lists of the features first … last − 1, and renumber their entries.
 
     Parameters
     ----------
-    middle : first row of the right side
+    node : (start, middle, end, whether the left side is needed, whether the right side is needed)
+        ``middle`` is the first row of the right side. The lists of a leaf are not needed.
     place : (m,) uint32, new number of each row
     spare : (end − start + 1,) uint32 or more, written to
     """
+    start, middle, end, needs_left, needs_right = node
     for f in range(first, last):
-        if table.kind[rows.columns[f]] == DISTINCT:
-            partition_distinct(rows.lists, np.uint64(f), start, middle, end, place, spare)
+        kept = FLAG if table.kind[rows.columns[f]] != DISTINCT else np.uint32(0)
+        if needs_left and needs_right:
+            if kept == 0:
+                partition_distinct(rows.lists, np.uint64(f), start, middle, end, place, spare)
+            else:
+                partition_graded(rows.lists, np.uint64(f), start, middle, end, place, spare)
+        elif needs_left:
+            keep_left(rows.lists, np.uint64(f), start, middle, end, place, kept)
         else:
-            partition_graded(rows.lists, np.uint64(f), start, middle, end, place, spare)
-        for i in range(np.uint64(end - middle)):
-            rows.lists[np.uint64(f), np.uint64(middle) + i] = spare[i]
+            pick_right(rows.lists, np.uint64(f), start, middle, end, place, kept, spare)
+        if needs_right:
+            for i in range(np.uint64(end - middle)):
+                rows.lists[np.uint64(f), np.uint64(middle) + i] = spare[i]
+
+
+@inner_kernel
+def keep_left(lists, f, start, middle, end, place, kept):
+    """Keep the left entries of a list in place; flags are carried on if ``kept`` is FLAG."""
+    to = np.uint64(start)
+    flag = np.uint32(0)
+    i = np.uint64(start)
+    while to < np.uint64(middle):
+        entry = lists[f, i]
+        i += np.uint64(1)
+        row = place[entry & ROW]
+        flag = np.uint32(np.uint32(flag & kept) | np.uint32(entry & FLAG))
+        lists[f, to] = row | flag
+        is_left = row < middle
+        to += np.uint64(is_left)
+        flag = np.uint32(0) if is_left else flag
+
+
+@inner_kernel
+def pick_right(lists, f, start, middle, end, place, kept, spare):
+    """Write the right entries of a list to ``spare``; flags are carried on if ``kept`` is FLAG."""
+    to = np.uint64(0)
+    flag = np.uint32(0)
+    i = np.uint64(start)
+    while to < np.uint64(end - middle):
+        entry = lists[f, i]
+        i += np.uint64(1)
+        row = place[entry & ROW]
+        flag = np.uint32(np.uint32(flag & kept) | np.uint32(entry & FLAG))
+        spare[to] = row | flag
+        is_right = row >= middle
+        to += np.uint64(is_right)
+        flag = np.uint32(0) if is_right else flag
 
 
 @inner_kernel

@@ -3,7 +3,8 @@
 A scan processes the feature's list in blocks of 64 entries. Sums up to each entry are stored. A
 bound without a division then decides whether any split of the block can exceed the best known
 score, which is rare. Only then are the splits scored, and only the best of them are evaluated by
-the criterion itself, in scikit-learn's arithmetic, so that ties are the same.
+the criterion itself, in scikit-learn's arithmetic, so that ties are the same. Few entries are
+compared with the bound one by one.
 
 For regression, and for two classes by gini, the score of a split is (s_L, s_R, n_L, n_R as in
 `criteria`, with s the weight of class 1)
@@ -31,6 +32,7 @@ from algorithms.trees.kernels.tree_arrays import (
 LOW = 0xFFFFFFFF
 ROUNDING = 1e-14  # relative tolerance, above the rounding error of any proxy or score here
 SIGN = np.uint32(31)
+FEW = 16  # entries that are compared with the bound one by one
 
 
 @inner_kernel
@@ -86,42 +88,68 @@ def sum_block(rows, f, p, m, s, n, block, packed):
 
 
 @inner_kernel
+def add_row(rows, row, s, n):
+    """Return s and n with a row added."""
+    if len(rows.weight):
+        return s + rows.weight[row] * rows.target[row], n + rows.weight[row]
+    if len(rows.mark):
+        return s + np.float64(rows.mark[row] & LOW), n + np.float64(rows.mark[row] >> 32)
+    return s + rows.target[row], n + 1.0
+
+
+@inner_kernel
+def is_above(s_left, n_left, s, n, threshold):
+    """Return whether S > threshold up to rounding, without a division; False if a side is empty."""
+    s_right = s - s_left
+    n_right = n - n_left
+    scaled = s_left * s_left * n_right + s_right * s_right * n_left
+    return scaled > threshold * (n_left * n_right)
+
+
+@inner_kernel
 def any_passes_bound(lists, f, p, m, all_apart, block, s, n, threshold):
     """Return whether a split of the block between distinct values scores above the threshold."""
     any_passes = np.int64(0)
     for i in range(m):
-        s_left = block[0, i]
-        n_left = block[1, i]
-        s_right = s - s_left
-        n_right = n - n_left
-        above = s_left * s_left * n_right + s_right * s_right * n_left > threshold * (
-            n_left * n_right
-        )
+        above = is_above(block[0, i], block[1, i], s, n, threshold)
         apart = (lists[f, p + i + np.uint64(1)] | all_apart) >> SIGN
         any_passes |= np.int64(above) & np.int64(apart)
     return any_passes != 0
 
 
 @inner_kernel
-def score_block(block, m, s, n):
-    """Write the score S before each entry of the block."""
+def score_block(lists, f, p, m, all_apart, block, s, n):
+    """Write the score S before each entry of the block; -inf where values are not distinct."""
     for i in range(m):
         s_left = block[0, i]
         n_left = block[1, i]
         s_right = s - s_left
         n_right = n - n_left
-        block[2, i] = s_left * s_left / n_left + s_right * s_right / n_right  # S
+        score = s_left * s_left / n_left + s_right * s_right / n_right  # S
+        is_apart = (lists[f, p + i + np.uint64(1)] | all_apart) >> SIGN
+        block[2, i] = score if is_apart else -np.inf
 
 
 @inner_kernel
 def best_score(block, m):
     """Return the first index with the highest score, or -1 if no score is a number."""
-    best = -1
-    top = -np.inf
-    for i in range(m):
-        if block[2, i] > top:
-            top = block[2, i]
-            best = i
+    a = b = c = d = -np.inf  # four maxima, so that an entry does not wait for the one before it
+    i = np.uint64(0)
+    while i + np.uint64(4) <= np.uint64(m):
+        a = block[2, i] if block[2, i] > a else a
+        b = block[2, i + np.uint64(1)] if block[2, i + np.uint64(1)] > b else b
+        c = block[2, i + np.uint64(2)] if block[2, i + np.uint64(2)] > c else c
+        d = block[2, i + np.uint64(3)] if block[2, i + np.uint64(3)] > d else d
+        i += np.uint64(4)
+    while i < np.uint64(m):
+        a = block[2, i] if block[2, i] > a else a
+        i += np.uint64(1)
+    top = max(max(a, b), max(c, d))
+    if top == -np.inf:
+        return -1
+    best = 0
+    while block[2, best] != top:
+        best += 1
     return best
 
 
@@ -145,10 +173,8 @@ def slack_of(rules, score, n):
 
 
 @inner_kernel
-def allowed(rules, sign, block, i, s, n, lower, upper):
+def allowed(rules, sign, s_left, n_left, s, n, lower, upper):
     """Return whether both sides weigh enough and satisfy a monotonic constraint."""
-    s_left = block[0, i]
-    n_left = block[1, i]
     s_right = s - s_left
     n_right = n - n_left
     if n_left < rules.min_weight_leaf or n_right < rules.min_weight_leaf:
@@ -183,6 +209,23 @@ def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
     threshold -= slack_of(rules, threshold, n)
     place = 0
     p = start
+    if last - start <= FEW:
+        for j in range(start + 1, last + 1):
+            s_left, n_left = add_row(rows, rows.lists[f, j - 1] & ROW, s_left, n_left)
+            if j < first or not (rows.lists[f, j] | all_apart) >> SIGN:
+                continue
+            if rules.filtered and not is_above(s_left, n_left, s, n, threshold):
+                continue
+            if fits(table, rows, f, column, j, stop) and allowed(
+                rules, sign, s_left, n_left, s, n, lower, upper
+            ):
+                proxy = proxy_of_pair(rules.criterion, s_left, n_left, s, n)
+                if proxy > best:
+                    best = proxy
+                    place = j
+                    threshold = best if rules.criterion == SQUARED_ERROR else s + 0.5 * best
+                    threshold -= slack_of(rules, threshold, n)
+        p = last
     while p < last:
         m = min(BLOCK, last - p)
         s_left, n_left = sum_block(
@@ -202,13 +245,15 @@ def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
                 threshold,
             )
         ):
-            score_block(block, np.uint64(m), s, n)
+            score_block(
+                rows.lists, np.uint64(f), np.uint64(p), np.uint64(m), all_apart, block, s, n
+            )
             block[2, : max(0, min(m, first - p - 1))] = -np.inf
             i = best_score(block, m)
             while i >= 0 and block[2, i] > threshold:
                 j = p + i + 1
                 if fits(table, rows, f, column, j, stop) and allowed(
-                    rules, sign, block, i, s, n, lower, upper
+                    rules, sign, block[0, i], block[1, i], s, n, lower, upper
                 ):
                     proxy = proxy_of_pair(rules.criterion, block[0, i], block[1, i], s, n)
                     if proxy > best or (proxy == best and 0 < j < place):

@@ -4,11 +4,15 @@ import numpy as np
 
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.trees.kernels.rank import gather_ranks, sort_list, value_of
+from algorithms.trees.kernels.rank import gather_ranks, sort_list, span_of, value_of
 from algorithms.trees.kernels.scan import scan_pairs
 from algorithms.trees.kernels.scan_classes import class_of, scan_classes
 from algorithms.trees.kernels.tree_arrays import CLOSE, GINI, ROW, SQUARED_ERROR
-from algorithms.trees.kernels.unsorted_search import partition_by_rank, search_cells
+from algorithms.trees.kernels.unsorted_search import (
+    has_few_ranks,
+    partition_by_rank,
+    search_cells,
+)
 
 TWO = 2
 FEW_FOR_CELLS = 64  # maximum number of rows for which sorting is faster
@@ -108,7 +112,7 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
         gather_ranks(table, rows, growth.visit, start, end, first, last)
     for v in range(first, last):
         c = rows.columns[growth.visit[v]]
-        if ranked and uses_cells(table, rows, rules, c, n_rows):
+        if ranked and uses_cells(table, rows, rules, v, c, start, end):
             proxy, place = search_cells(
                 table, rows, rules, scratch, v, c, start, end, growth.totals, best
             )
@@ -136,17 +140,21 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
 
 
 @inner_kernel
-def uses_cells(table, rows, rules, c, n_rows):
+def uses_cells(table, rows, rules, v, c, start, end):
     """Return whether a column of a ranked table is searched by `search_cells`."""
-    return (
-        n_rows > FEW_FOR_CELLS
-        and rules.criterion == GINI
-        and rules.n_classes == TWO
-        and rules.min_samples_leaf == 1
-        and len(rules.monotonic) == 0
-        and len(rows.weight) == 0
-        and table.missing[c] == 0
-    )
+    if (
+        rules.criterion != GINI
+        or rules.n_classes != TWO
+        or rules.min_samples_leaf != 1
+        or len(rules.monotonic) > 0
+        or len(rows.weight) > 0
+        or table.missing[c] > 0
+    ):
+        return False
+    if end - start > FEW_FOR_CELLS:
+        return True
+    low, high = span_of(rows.lists[v, start:end])
+    return has_few_ranks(low, high, end - start)
 
 
 @inner_kernel

@@ -19,12 +19,13 @@ from algorithms.runtime.array_moves import swap
 from algorithms.runtime.jit import inner_kernel
 from algorithms.trees.kernels.criteria import proxy_of_pair
 from algorithms.trees.kernels.rank import KEY, ROW_HALF, are_apart, sort_items, span_of
-from algorithms.trees.kernels.scan import LOW, slack_of
+from algorithms.trees.kernels.scan import LOW, is_above, slack_of
 from algorithms.trees.kernels.tree_arrays import GINI
 
 CELLS = 2048
 MIN_CELLS = 16
 ROWS_A_CELL = 4
+RANKS_A_ROW = 2  # up to so many ranks per row, each rank has its own cell
 WEIGHT = 32  # a mark holds the weight above this bit
 ONE = np.uint32(1)
 ONE64 = np.uint64(1)
@@ -45,15 +46,19 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
     keys, marks = rows.lists[v, start:end], rows.mark[start:end]
     n, s = totals[0], totals[2]
     low, high = span_of(keys)
-    most = min(CELLS, max((end - start) // ROWS_A_CELL, MIN_CELLS))
-    shift = np.uint32(0)
-    while (high - low) >> shift >= most:
-        shift += np.uint32(1)
     cells, open_cells = scratch.cells, scratch.open_cells
-    count = np.int64((high - low) >> shift) + 1
-    sum_cells(keys, marks, low, shift, cells, count)
     slack = slack_of(rules, 0.0, n)
     known = s + 0.5 * best
+    shift = np.uint32(0)
+    if has_few_ranks(low, high, end - start):
+        sum_cells(keys, marks, low, shift, cells, np.int64(high - low) + 1)
+        known = (best, known - slack, slack)
+        return evaluate_cells(table, rules, c, keys, low, high, cells, totals, known)
+    most = min(CELLS, max((end - start) // ROWS_A_CELL, MIN_CELLS))
+    while (high - low) >> shift >= most:
+        shift += np.uint32(1)
+    count = np.int64((high - low) >> shift) + 1
+    sum_cells(keys, marks, low, shift, cells, count)
     top, b = best_between(cells, count, n, s, rules.min_weight_leaf)
     behind = low + np.uint32(np.uint32(b) << shift)  # the first rank of cell b
     if b > 0 and top > known and are_apart(table, c, behind - ONE, behind):
@@ -66,6 +71,37 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
     items = scratch.items[here, :m]
     known = (best, threshold, slack)
     return evaluate_items(table, rules, c, keys, marks, items, low, shift, cells, totals, known)
+
+
+@inner_kernel
+def has_few_ranks(low, high, n_rows):
+    """Return whether each rank of a node has its own cell, for ranks low … high."""
+    return np.int64(high - low) < min(CELLS, RANKS_A_ROW * n_rows)
+
+
+@inner_kernel
+def evaluate_cells(table, rules, c, keys, low, high, cells, totals, known):
+    """Return the best proxy of the splits after each rank, and this rank, or -1."""
+    best, threshold, slack = known
+    n, s = totals[0], totals[2]
+    cut = np.int64(-1)
+    for b in range(np.uint64(high - low)):  # there is no split after the last rank
+        left = cells[b + np.uint64(1)]
+        n_left = np.float64(left >> WEIGHT)
+        s_left = np.float64(left & LOW)
+        if left == cells[b] or not is_above(s_left, n_left, s, n, threshold):
+            continue
+        s_right = s - s_left
+        score = s_left * s_left / n_left + s_right * s_right / (n - n_left)  # S
+        light = min(n_left, n - n_left) < rules.min_weight_leaf
+        rank = low + np.uint32(b)
+        if score > threshold and not light and is_place(table, c, keys, rank):
+            proxy = proxy_of_pair(GINI, s_left, n_left, s, n)
+            if proxy > best:
+                best = proxy
+                cut = np.int64(rank)
+            threshold = max(threshold, score - slack)
+    return best, cut
 
 
 @inner_kernel
@@ -101,15 +137,6 @@ def best_between(cells, count, n, s, light):
 
 
 @inner_kernel
-def is_above(n_left, s_left, n, s, threshold):
-    """Return whether S > threshold, without a division; False if a side is empty."""
-    n_right = n - n_left
-    s_right = s - s_left
-    scaled = s_left * s_left * n_right + s_right * s_right * n_left
-    return scaled > threshold * (n_left * n_right)
-
-
-@inner_kernel
 def open_promising(cells, count, n, s, threshold, open_cells):
     """Write which cells have a corner above the threshold; return whether any has."""
     some = np.uint8(0)
@@ -120,10 +147,10 @@ def open_promising(cells, count, n, s, threshold, open_cells):
         s_end = np.float64(cells[b + 1] & LOW)
         ones = s_end - s_left
         zeros = n_end - n_left - ones
-        is_open = np.uint8(is_above(n_left, s_left, n, s, threshold))
-        is_open |= np.uint8(is_above(n_left + ones, s_end, n, s, threshold))
-        is_open |= np.uint8(is_above(n_left + zeros, s_left, n, s, threshold))
-        is_open |= np.uint8(is_above(n_end, s_end, n, s, threshold))
+        is_open = np.uint8(is_above(s_left, n_left, s, n, threshold))
+        is_open |= np.uint8(is_above(s_end, n_left + ones, s, n, threshold))
+        is_open |= np.uint8(is_above(s_left, n_left + zeros, s, n, threshold))
+        is_open |= np.uint8(is_above(s_end, n_end, s, n, threshold))
         open_cells[b] = is_open
         some |= is_open
     return some > 0

@@ -1,5 +1,7 @@
 """Copy, swap and permute entries of arrays without the temporary array of a slice assignment."""
 
+import numpy as np
+
 from algorithms.runtime.jit import inner_kernel
 
 
@@ -21,7 +23,7 @@ def swap(array, a, b):
 @inner_kernel
 def move(array, start, end, place, spare):
     """Move each entry i of start … end − 1 to position ``place[i]``."""
-    for i in range(start, end):
+    for i in range(np.uint64(start), np.uint64(end)):
         spare[i] = array[i]
-    for i in range(start, end):
+    for i in range(np.uint64(start), np.uint64(end)):
         array[place[i]] = spare[i]

@@ -140,7 +140,9 @@ def split_and_partition(table, rows, rules, growth, scratch):
     if is_big(rules, start, end):
         return PARTITION
     node = (start, start + n_left, end, left, right)
-    partition_lists(table, rows, node, growth.place, scratch.entries, 0, len(rows.columns))
+    kind, columns = table.kind, rows.columns
+    place, spare = growth.place, scratch.entries
+    partition_lists(rows.lists, kind, columns, node, place, spare, 0, len(columns))
     return NOTHING
 
 

@@ -13,7 +13,7 @@ set if it was set on an entry between the two.
 import numpy as np
 
 from algorithms.runtime.array_moves import move
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.trees.kernels.tree_arrays import DISTINCT, FLAG, ROW
 
 
@@ -34,10 +34,11 @@ def renumber(rows, bits, f, start, middle, stop, end, missing_left, place, scrat
     int : first row of the right side
     """
     n_missing = end - stop if missing_left else 0
-    for j in range(start, middle):
+    f = np.uint64(f)
+    for j in range(np.uint64(start), np.uint64(middle)):
         place[rows.lists[f, j] & ROW] = j
-    for j in range(middle, stop):
-        place[rows.lists[f, j] & ROW] = j + n_missing
+    for j in range(np.uint64(middle), np.uint64(stop)):
+        place[rows.lists[f, j] & ROW] = j + np.uint64(n_missing)
     for j in range(stop, end):
         place[rows.lists[f, j] & ROW] = j - (stop - middle) if missing_left else j
     move(rows.source, start, end, place, scratch.entries)
@@ -82,35 +83,36 @@ def follow(array, entries, start, end, spare):
 def partition_features(table, rows, start, middle, end, place, spare, first, last):
     """Partition lists of a node, see `partition_lists`; for threads that share a node."""
     node = (start, middle, end, True, True)
-    partition_lists(table, rows, node, place, spare, first, last)
+    partition_lists(rows.lists, table.kind, rows.columns, node, place, spare, first, last)
 
 
-@inner_kernel
-def partition_lists(table, rows, node, place, spare, first, last):
+@linked_kernel
+def partition_lists(lists, kind, columns, node, place, spare, first, last):
     """Partition the lists of the features first … last − 1, and renumber their entries.
 
     Parameters
     ----------
+    lists, columns : of the tree's `Rows`
+    kind : of the `Table`
     node : (start, middle, end, whether the left side is needed, whether the right side is needed)
         ``middle`` is the first row of the right side. The lists of a leaf are not needed.
     place : (m,) uint32, new number of each row
     spare : (end − start + 1,) uint32 or more, written to
     """
     start, middle, end, needs_left, needs_right = node
-    for f in range(first, last):
-        kept = FLAG if table.kind[rows.columns[f]] != DISTINCT else np.uint32(0)
-        if needs_left and needs_right:
-            if kept == 0:
-                partition_distinct(rows.lists, np.uint64(f), start, middle, end, place, spare)
-            else:
-                partition_graded(rows.lists, np.uint64(f), start, middle, end, place, spare)
-        elif needs_left:
-            keep_left(rows.lists, np.uint64(f), start, middle, end, place, kept)
+    for f in range(np.uint64(first), np.uint64(last)):
+        kept = FLAG if kind[columns[f]] != DISTINCT else np.uint32(0)
+        if not needs_right:
+            keep_left(lists, f, start, middle, end, place, kept)
+        elif not needs_left:
+            pick_right(lists, f, start, middle, end, place, kept, spare)
+        elif kept == 0:
+            partition_distinct(lists, f, start, middle, end, place, spare)
         else:
-            pick_right(rows.lists, np.uint64(f), start, middle, end, place, kept, spare)
+            partition_graded(lists, f, start, middle, end, place, spare)
         if needs_right:
             for i in range(np.uint64(end - middle)):
-                rows.lists[np.uint64(f), np.uint64(middle) + i] = spare[i]
+                lists[f, np.uint64(middle) + i] = spare[i]
 
 
 @inner_kernel

@@ -210,19 +210,23 @@ def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
     place = 0
     p = start
     if last - start <= FEW:
-        for j in range(start + 1, last + 1):
-            s_left, n_left = add_row(rows, rows.lists[f, j - 1] & ROW, s_left, n_left)
-            if j < first or not (rows.lists[f, j] | all_apart) >> SIGN:
+        own = np.uint64(f)
+        for i in range(np.uint64(start), np.uint64(last)):
+            s_left, n_left = add_row(rows, rows.lists[own, i] & ROW, s_left, n_left)
+            j = i + np.uint64(1)
+            if not (rows.lists[own, j] | all_apart) >> SIGN or (
+                rules.filtered and not is_above(s_left, n_left, s, n, threshold)
+            ):
                 continue
-            if rules.filtered and not is_above(s_left, n_left, s, n, threshold):
-                continue
-            if fits(table, rows, f, column, j, stop) and allowed(
-                rules, sign, s_left, n_left, s, n, lower, upper
+            if (
+                np.int64(j) >= first
+                and fits(table, rows, f, column, np.int64(j), stop)
+                and allowed(rules, sign, s_left, n_left, s, n, lower, upper)
             ):
                 proxy = proxy_of_pair(rules.criterion, s_left, n_left, s, n)
                 if proxy > best:
                     best = proxy
-                    place = j
+                    place = np.int64(j)
                     threshold = best if rules.criterion == SQUARED_ERROR else s + 0.5 * best
                     threshold -= slack_of(rules, threshold, n)
         p = last

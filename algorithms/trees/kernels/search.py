@@ -24,15 +24,17 @@ def sum_rows(rules, rows, start, end, totals):
     """Write the totals of the rows start … end − 1, see `Growth`."""
     totals[:] = 0.0
     if rules.criterion == SQUARED_ERROR:
-        for row in range(start, end):
+        n = s = q = 0.0
+        for row in range(np.uint64(start), np.uint64(end)):
             y = rows.target[row]
             w = rows.weight[row] if len(rows.weight) else 1.0
-            totals[0] += w
-            totals[1] += w * y
-            totals[2] += w * y * y
+            n += w
+            s += w * y
+            q += w * y * y
+        totals[0], totals[1], totals[2] = n, s, q
     else:
-        for row in range(start, end):
-            k, w = class_of(rows, np.uint64(row), rules.n_classes)
+        for row in range(np.uint64(start), np.uint64(end)):
+            k, w = class_of(rows, row, rules.n_classes)
             totals[0] += w
             totals[1 + k] += w
 
@@ -40,17 +42,22 @@ def sum_rows(rules, rows, start, end, totals):
 @inner_kernel
 def add_entries(rules, rows, f, first, last, totals):
     """Add the totals of the rows in the entries first … last − 1 of a feature's list."""
-    for j in range(first, last):
-        row = rows.lists[f, j] & ROW
-        if rules.criterion == SQUARED_ERROR:
+    f = np.uint64(f)
+    if rules.criterion == SQUARED_ERROR:
+        n, s, q = totals[0], totals[1], totals[2]
+        for j in range(np.uint64(first), np.uint64(last)):
+            row = rows.lists[f, j] & ROW
             y = rows.target[row]
             w = rows.weight[row] if len(rows.weight) else 1.0
-            totals[1] += w * y
-            totals[2] += w * y * y
-        else:
-            k, w = class_of(rows, row, rules.n_classes)
-            totals[1 + k] += w
+            n += w
+            s += w * y
+            q += w * y * y
+        totals[0], totals[1], totals[2] = n, s, q
+        return
+    for j in range(np.uint64(first), np.uint64(last)):
+        k, w = class_of(rows, rows.lists[f, j] & ROW, rules.n_classes)
         totals[0] += w
+        totals[1 + k] += w
 
 
 @inner_kernel

@@ -14,7 +14,7 @@ from algorithms.trees.kernels.partition import partition_features
 from algorithms.trees.kernels.presort import UNUSED, pick_rows
 from algorithms.trees.kernels.rank import BUCKETS, FEW, PASSES
 from algorithms.trees.kernels.search import search_features
-from algorithms.trees.kernels.unsorted_search import CELLS
+from algorithms.trees.kernels.unsorted_search import CELLS, SPARE
 from algorithms.trees.tree import Tree
 
 FIRST_ROOM = 2047  # initial capacity in nodes, or half the rows: untouched pages take no memory
@@ -236,7 +236,7 @@ def new_scratch(m, rules, *, ranked=False):
         items=np.empty((2, max(m, FEW) if ranked else 0), np.uint64),
         counts=np.empty((PASSES, BUCKETS if ranked else 0), np.uint32),
         few=np.empty(FEW if ranked else 0, np.uint32),
-        cells=np.empty(CELLS + 1 if ranked else 0, np.int64),
+        cells=np.empty(CELLS + SPARE if ranked else 0, np.int64),
         open_cells=np.empty(CELLS if ranked else 0, np.uint8),
     )
 

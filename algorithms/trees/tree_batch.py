@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from algorithms.trees.cart import make_rules
-from algorithms.trees.grower import NO_FLOATS, NO_INTEGERS, max_nodes, new_growth, new_scratch
+from algorithms.trees.grower import (
+    NO_FLOATS,
+    NO_INTEGERS,
+    extend_growth,
+    max_nodes,
+    new_growth,
+    new_scratch,
+)
 from algorithms.trees.kernels.batch import Batch
 from algorithms.trees.kernels.grow import grow
 from algorithms.trees.kernels.tree_arrays import INTERRUPTED, Rows
@@ -87,17 +94,16 @@ class BatchGrower:
         if grow(self._table, rows, rules, growth, scratch, batch) == INTERRUPTED:
             raise KeyboardInterrupt
         ends = np.cumsum(batch.sizes[:, 0]).tolist()
+        extend_growth(growth, ends[-1])  # the trees' arrays are parts of it
         return [
-            self._copy_tree(growth, end - count, end, depth) if count else None
+            Tree(
+                growth.nodes[end - count : end],
+                growth.values[end - count : end],
+                n_features=n_features,
+                is_classifier=rules.n_classes > 0,
+                max_depth=depth,
+            )
+            if count
+            else None
             for end, (count, depth) in zip(ends, batch.sizes.tolist(), strict=True)
         ]
-
-    def _copy_tree(self, growth, start, end, depth):
-        """Return the `Tree` of some nodes, whose children are numbered from its root."""
-        return Tree(
-            growth.nodes[start:end].copy(),
-            growth.values[start:end].copy(),
-            n_features=self._n_features,
-            is_classifier=self.rules.n_classes > 0,
-            max_depth=depth,
-        )

@@ -173,5 +173,5 @@ class Scratch(NamedTuple):
     items: np.ndarray  # uint64 (2, m), or (2, 0) if columns are sorted
     counts: np.ndarray  # uint32 (PASSES, BUCKETS) of `rank`
     few: np.ndarray  # uint32 (FEW,) of `rank`
-    cells: np.ndarray  # int64 (CELLS + 1,), see `unsorted_search`
+    cells: np.ndarray  # int64 (CELLS + SPARE,), see `unsorted_search`
     open_cells: np.ndarray  # uint8 (CELLS,)

@@ -25,6 +25,7 @@ from algorithms.trees.kernels.tree_arrays import GINI
 CELLS = 2048
 MIN_CELLS = 16
 ROWS_A_CELL = 4
+SPARE = 8  # further entries of `Scratch.cells`
 RANKS_A_ROW = 2  # up to so many ranks per row, each rank has its own cell
 WEIGHT = 32  # a mark holds the weight above this bit
 ONE = np.uint32(1)
@@ -49,16 +50,19 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
     cells, open_cells = scratch.cells, scratch.open_cells
     slack = slack_of(rules, 0.0, n)
     known = s + 0.5 * best
+    total = (np.int64(n) << WEIGHT) + np.int64(s)
     shift = np.uint32(0)
     if has_few_ranks(low, high, end - start):
-        sum_cells(keys, marks, low, shift, cells, np.int64(high - low) + 1)
+        sum_cells(keys, marks, low, shift, cells, np.int64(high - low) + 1, total)
         known = (best, known - slack, slack)
+        if not any_above(cells, np.int64(high - low), n, s, known[1]):
+            return best, -1
         return evaluate_cells(table, rules, c, keys, low, high, cells, totals, known)
     most = min(CELLS, max((end - start) // ROWS_A_CELL, MIN_CELLS))
     while (high - low) >> shift >= most:
         shift += np.uint32(1)
     count = np.int64((high - low) >> shift) + 1
-    sum_cells(keys, marks, low, shift, cells, count)
+    sum_cells(keys, marks, low, shift, cells, count, total)
     top, b = best_between(cells, count, n, s, rules.min_weight_leaf)
     behind = low + np.uint32(np.uint32(b) << shift)  # the first rank of cell b
     if b > 0 and top > known and are_apart(table, c, behind - ONE, behind):
@@ -77,6 +81,17 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
 def has_few_ranks(low, high, n_rows):
     """Return whether each rank of a node has its own cell, for ranks low … high."""
     return np.int64(high - low) < min(CELLS, RANKS_A_ROW * n_rows)
+
+
+@inner_kernel
+def any_above(cells, count, n, s, threshold):
+    """Return whether a split after one of the first cells scores above the threshold."""
+    some = np.int64(0)
+    for b in range(np.uint64(count)):
+        n_left = np.float64(cells[b + np.uint64(1)] >> WEIGHT)
+        s_left = np.float64(cells[b + np.uint64(1)] & LOW)
+        some |= np.int64(is_above(s_left, n_left, s, n, threshold))
+    return some != 0
 
 
 @inner_kernel
@@ -105,17 +120,26 @@ def evaluate_cells(table, rules, c, keys, low, high, cells, totals, known):
 
 
 @inner_kernel
-def sum_cells(keys, marks, low, shift, cells, count):
-    """Write the sum of the marks left of each cell, then the total."""
-    for b in range(count):
+def sum_cells(keys, marks, low, shift, cells, count, total):
+    """Write the sum of the marks left of each cell, then the total.
+
+    Often most rows are in the first cell, and each sum would wait for the one before it. So marks
+    of this cell are added to one of `SPARE` other entries, and its sum is the rest of the total.
+    """
+    for b in range(count + SPARE):
         cells[b] = 0
     for i in range(np.uint64(len(keys))):
-        cells[np.uint64(np.uint32(keys[i] - low) >> shift)] += marks[i]
-    total = np.int64(0)
-    for b in range(count):
+        b = np.uint64(np.uint32(keys[i] - low) >> shift)
+        cells[b if b else np.uint64(count) + (i & np.uint64(SPARE - 1))] += marks[i]
+    others = np.int64(0)
+    for b in range(1, count):
+        others += cells[b]
+    left = total - others  # of the cell b, here and below
+    cells[0] = 0
+    for b in range(1, count):
         here = cells[b]
-        cells[b] = total
-        total += here
+        cells[b] = left
+        left += here
     cells[count] = total
 
 

@@ -103,7 +103,7 @@ def partition_lists(lists, kind, columns, node, place, spare, first, last):
     for f in range(np.uint64(first), np.uint64(last)):
         kept = FLAG if kind[columns[f]] != DISTINCT else np.uint32(0)
         if not needs_right:
-            keep_left(lists, f, start, middle, end, place, kept)
+            keep_left(lists, f, start, middle, place, kept)
         elif not needs_left:
             pick_right(lists, f, start, middle, end, place, kept, spare)
         elif kept == 0:
@@ -116,7 +116,7 @@ def partition_lists(lists, kind, columns, node, place, spare, first, last):
 
 
 @inner_kernel
-def keep_left(lists, f, start, middle, end, place, kept):
+def keep_left(lists, f, start, middle, place, kept):
     """Keep the left entries of a list in place; flags are carried on if ``kept`` is FLAG."""
     to = np.uint64(start)
     flag = np.uint32(0)

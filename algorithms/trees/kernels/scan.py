@@ -32,7 +32,7 @@ from algorithms.trees.kernels.tree_arrays import (
 LOW = 0xFFFFFFFF
 ROUNDING = 1e-14  # relative tolerance, above the rounding error of any proxy or score here
 SIGN = np.uint32(31)
-FEW = 16  # entries that are compared with the bound one by one
+FEW = 32  # maximum number of entries that are compared with the bound one by one
 
 
 @inner_kernel
@@ -136,15 +136,15 @@ def best_score(block, m):
     a = b = c = d = -np.inf  # four maxima, so that an entry does not wait for the one before it
     i = np.uint64(0)
     while i + np.uint64(4) <= np.uint64(m):
-        a = block[2, i] if block[2, i] > a else a
-        b = block[2, i + np.uint64(1)] if block[2, i + np.uint64(1)] > b else b
-        c = block[2, i + np.uint64(2)] if block[2, i + np.uint64(2)] > c else c
-        d = block[2, i + np.uint64(3)] if block[2, i + np.uint64(3)] > d else d
+        a = max(a, block[2, i])
+        b = max(b, block[2, i + np.uint64(1)])
+        c = max(c, block[2, i + np.uint64(2)])
+        d = max(d, block[2, i + np.uint64(3)])
         i += np.uint64(4)
     while i < np.uint64(m):
-        a = block[2, i] if block[2, i] > a else a
+        a = max(a, block[2, i])
         i += np.uint64(1)
-    top = max(max(a, b), max(c, d))
+    top = max(a, b, c, d)
     if top == -np.inf:
         return -1
     best = 0
@@ -199,59 +199,80 @@ def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
     totals : as in `impurity`
     best : proxy to exceed
     """
-    start, stop, n_rows, lower, upper, column, sign = node
-    rows_left, n_left, s_left = side
-    block, packed = scratch.block, scratch.packed
+    start, stop, n_rows, _, _, column, _ = node
+    rows_left, _, _ = side
     n = totals[0]
     s = totals[1] if rules.criterion == SQUARED_ERROR else totals[2]
-    first, last, all_apart = places(table, rules, column, start, stop, n_rows, rows_left)
-    threshold = best if rules.criterion == SQUARED_ERROR else s + 0.5 * best
-    threshold -= slack_of(rules, threshold, n)
+    limits = places(table, rules, column, start, stop, n_rows, rows_left)
+    if limits[1] - start <= FEW:
+        return scan_few(table, rows, rules, f, node, side, (n, s), best, limits)
+    return scan_blocks(table, rows, rules, f, node, side, (n, s), best, limits, scratch)
+
+
+@inner_kernel
+def scan_few(table, rows, rules, f, node, side, whole, best, limits):
+    """Do the same as `scan_pairs` entry by entry.
+
+    Parameters
+    ----------
+    whole : (n, s) of the node
+    limits : as `places` returns them
+    """
+    start, stop, _, lower, upper, column, sign = node
+    _, n_left, s_left = side
+    n, s = whole
+    first, last, all_apart = limits
+    threshold = bound_of(rules, best, n, s)
+    place = 0
+    own = np.uint64(f)
+    for i in range(np.uint64(start), np.uint64(last)):
+        s_left, n_left = add_row(rows, rows.lists[own, i] & ROW, s_left, n_left)
+        j = i + np.uint64(1)
+        if not (rows.lists[own, j] | all_apart) >> SIGN or (
+            rules.filtered and not is_above(s_left, n_left, s, n, threshold)
+        ):
+            continue
+        if (
+            np.int64(j) >= first
+            and fits(table, rows, f, column, np.int64(j), stop)
+            and allowed(rules, sign, s_left, n_left, s, n, lower, upper)
+        ):
+            proxy = proxy_of_pair(rules.criterion, s_left, n_left, s, n)
+            if proxy > best:
+                best = proxy
+                place = np.int64(j)
+                threshold = bound_of(rules, best, n, s)
+    return best, place
+
+
+@inner_kernel
+def bound_of(rules, best, n, s):
+    """Return the score S up to which no split has a larger proxy than ``best``."""
+    score = best if rules.criterion == SQUARED_ERROR else s + 0.5 * best
+    return score - slack_of(rules, score, n)
+
+
+@inner_kernel
+def scan_blocks(table, rows, rules, f, node, side, whole, best, limits, scratch):
+    """Do the same as `scan_pairs` in blocks; parameters as in `scan_few`."""
+    start, stop, _, lower, upper, column, sign = node
+    _, n_left, s_left = side
+    n, s = whole
+    first, last, all_apart = limits
+    block, packed = scratch.block, scratch.packed
+    own = np.uint64(f)
+    threshold = bound_of(rules, best, n, s)
     place = 0
     p = start
-    if last - start <= FEW:
-        own = np.uint64(f)
-        for i in range(np.uint64(start), np.uint64(last)):
-            s_left, n_left = add_row(rows, rows.lists[own, i] & ROW, s_left, n_left)
-            j = i + np.uint64(1)
-            if not (rows.lists[own, j] | all_apart) >> SIGN or (
-                rules.filtered and not is_above(s_left, n_left, s, n, threshold)
-            ):
-                continue
-            if (
-                np.int64(j) >= first
-                and fits(table, rows, f, column, np.int64(j), stop)
-                and allowed(rules, sign, s_left, n_left, s, n, lower, upper)
-            ):
-                proxy = proxy_of_pair(rules.criterion, s_left, n_left, s, n)
-                if proxy > best:
-                    best = proxy
-                    place = np.int64(j)
-                    threshold = best if rules.criterion == SQUARED_ERROR else s + 0.5 * best
-                    threshold -= slack_of(rules, threshold, n)
-        p = last
     while p < last:
         m = min(BLOCK, last - p)
-        s_left, n_left = sum_block(
-            rows, np.uint64(f), np.uint64(p), np.uint64(m), s_left, n_left, block, packed
-        )
+        size, begin = np.uint64(m), np.uint64(p)
+        s_left, n_left = sum_block(rows, own, begin, size, s_left, n_left, block, packed)
         if p + BLOCK >= first and (
             not rules.filtered
-            or any_passes_bound(
-                rows.lists,
-                np.uint64(f),
-                np.uint64(p),
-                np.uint64(m),
-                all_apart,
-                block,
-                s,
-                n,
-                threshold,
-            )
+            or any_passes_bound(rows.lists, own, begin, size, all_apart, block, s, n, threshold)
         ):
-            score_block(
-                rows.lists, np.uint64(f), np.uint64(p), np.uint64(m), all_apart, block, s, n
-            )
+            score_block(rows.lists, own, begin, size, all_apart, block, s, n)
             block[2, : max(0, min(m, first - p - 1))] = -np.inf
             i = best_score(block, m)
             while i >= 0 and block[2, i] > threshold:

@@ -130,7 +130,7 @@ def sum_cells(keys, marks, low, shift, cells, count, total):
         cells[b] = 0
     for i in range(np.uint64(len(keys))):
         b = np.uint64(np.uint32(keys[i] - low) >> shift)
-        cells[b if b else np.uint64(count) + (i & np.uint64(SPARE - 1))] += marks[i]
+        cells[b or np.uint64(count) + (i & np.uint64(SPARE - 1))] += marks[i]
     others = np.int64(0)
     for b in range(1, count):
         others += cells[b]

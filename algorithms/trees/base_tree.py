@@ -35,7 +35,7 @@ from algorithms.trees.presorted_table import check_sparse, make_table, sort_tabl
 from algorithms.trees.pruning import prune, prune_by_error, pruning_path
 from algorithms.trees.target_scale import TargetScale, find_target_scale
 from algorithms.trees.tree import ROWS_OF_A_THREAD
-from algorithms.trees.tree_batch import MAX_ROWS, BatchGrower
+from algorithms.trees.tree_batch import BatchGrower, is_small
 
 
 class BaseDecisionTree(BaseEstimator):
@@ -174,9 +174,12 @@ class BaseDecisionTree(BaseEstimator):
         """
         sorts_in_nodes = self._sorts_in_nodes or count_outputs(y) > 1
         has_weights = getattr(self, "class_weight", None) is not None
-        if sorts_in_nodes or has_weights or max(len(y), n_drawn) > MAX_ROWS:
+        if sorts_in_nodes or has_weights:
             return None
-        return BatchGrower(self, table, self._target(y, None), n_features, n_drawn)
+        target = self._target(y, None)
+        if not is_small(max(len(y), n_drawn), target.n_classes):
+            return None
+        return BatchGrower(self, table, target, n_features, n_drawn)
 
     @property
     def _sorts_in_nodes(self):

@@ -21,6 +21,12 @@ from algorithms.trees.tree import Tree
 
 MAX_ROWS = 1 << 15  # of tables whose trees are grown in batches
 MAX_NODES = 1 << 17  # of the trees of one call, 48 bytes each
+MAX_VALUES = 1 << 22  # of the nodes of the trees of one call, one per class
+
+
+def is_small(n_rows, n_classes):
+    """Return whether trees are grown in batches, if they draw at most ``n_rows`` rows."""
+    return n_rows <= MAX_ROWS and 2 * n_rows * n_classes <= MAX_VALUES
 
 
 class BatchGrower:
@@ -45,7 +51,8 @@ class BatchGrower:
         self._y = NO_FLOATS if target.y is None else target.y
         self._most_rows = min(self._n_rows, n_drawn)
         self._most_nodes = max_nodes(self._most_rows, self.rules) + 1
-        self.trees_at_once = max(1, MAX_NODES // self._most_nodes)
+        values = self._most_nodes * max(target.n_classes, 1)
+        self.trees_at_once = max(1, min(MAX_NODES // self._most_nodes, MAX_VALUES // values))
 
     def grow(self, columns, drawn, seeds):
         """Return the trees; None for a tree that needs a scale and must be grown alone.

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sktrees import difference
 
 from algorithms import RandomForestClassifier, RandomForestRegressor
+from algorithms.trees import tree_batch
 
 BOTH = [RandomForestClassifier, RandomForestRegressor]
 REFERENCE = {
@@ -191,6 +192,30 @@ def test_any_number_of_threads_gives_the_same_bits(kind, threads):
         assert difference(a, b) == ""
     assert np.array_equal(alone.predict(X), shared.predict(X))
     assert alone.oob_score_ == shared.oob_score_
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "params"),
+    [
+        (RandomForestClassifier, 1.0, {"max_leaf_nodes": 9}),
+        (RandomForestClassifier, 1.0, {"bootstrap": False, "max_features": 0.2}),
+        (RandomForestClassifier, 1.0, {"max_samples": 2}),  # often one row, drawn twice
+        (RandomForestRegressor, 1.0, {"ccp_alpha": 0.01}),
+        (RandomForestRegressor, 1e-6, {}),  # y is scaled, see `TargetScale`
+    ],
+)
+def test_trees_of_a_batch_are_those_grown_one_by_one(kind, unit, params, monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.integers(0, 9, (60, 7)).astype(float)
+    y = X[:, 0] + random.random(60) > 5 if kind is RandomForestClassifier else X[:, 0] * unit
+    model = kind(n_estimators=40, random_state=0, n_jobs=2, **params)
+    batch = pickle.dumps([tree.tree_ for tree in model.fit(X, y).estimators_])
+    monkeypatch.setattr(tree_batch, "MAX_ROWS", 0)
+    alone = model.fit(X, y).estimators_
+    for a, b in zip(pickle.loads(batch), alone, strict=True):
+        assert np.array_equal(a.nodes, b.tree_.nodes)
+        assert np.array_equal(a.values, b.tree_.values)
+        assert a.max_depth == b.tree_.max_depth
 
 
 def test_warm_start_adds_trees():

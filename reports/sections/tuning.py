@@ -83,12 +83,12 @@ def gain_sentence(gain: SearchGain) -> str:
     over = plural(found.n, "dataset")
     if not (math.isfinite(found.low) and math.isfinite(found.high)):
         return f"{what}: too few datasets for an interval of the change of the {loss} ({over})."
-    low, high = (f"{signed(100 * end)}{SPACE}%" for end in (found.low, found.high))
-    interval = f"95{SPACE}% interval {low} to {high}, {over}"
+    low, high = (f"{signed(round(100 * end, 2))}{SPACE}%" for end in (found.low, found.high))
+    interval = f"95{SPACE}% interval {low} to {high} of the gap, {over}"
     if found.low <= 0 <= found.high:
-        return f"{what} does not change the {loss} measurably ({interval} of the gap)."
+        return f"{what} does not change the {loss} measurably ({interval})."
     verb = "lowers" if found.value > 0 else "raises"
-    size = f"{digits(abs(100 * found.value), 2)}{SPACE}% of the gap"
+    size = f"{digits(abs(100 * found.value), 2)}{SPACE}%"
     return f"{what} {verb} the {loss} by {size} ({interval})."
 
 

@@ -93,8 +93,8 @@ def test_gains_of_tuning_are_a_table_over_the_datasets(views, shift):
 @pytest.mark.parametrize(
     ("losses", "expected"),
     [
-        ([0.9 - 0.02 * i for i in range(8)], "Tuning lowers the loss of a by 17% of the gap (95% "),
-        ([1.1 + 0.02 * i for i in range(8)], "Tuning raises the loss of a by 17% of the gap (95% "),
+        ([0.9 - 0.02 * i for i in range(8)], "Tuning lowers the loss of a by 17% (95% "),
+        ([1.1 + 0.02 * i for i in range(8)], "Tuning raises the loss of a by 17% (95% "),
         ([0.9, 1.1] * 4, "Tuning does not change the loss of a measurably (95% interval "),
     ],
 )
@@ -107,7 +107,7 @@ def test_gain_in_words(losses, expected):
     (gain,) = search_gains(tracks, dict.fromkeys(names, 1.0), 0.01)
     sentence = tuning.gain_sentence(gain).replace("\u00a0", "")
     assert sentence.startswith(expected)
-    assert "8datasets" in sentence
+    assert sentence.endswith("of the gap, 8datasets).")
 
 
 def test_a_run_without_searches_has_no_such_section(views):

@@ -13,6 +13,7 @@ from algorithms import (
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
 )
+from algorithms.estimator.library_versions import read_series
 from algorithms.model_io.errors import ModelFileError
 
 WORDS = ["z", "", "yes", "w"]  # in no order
@@ -92,7 +93,10 @@ def test_xgboost_predicts_polars_categories(tmp_path):
     model.save_model(tmp_path / "model.json")
     library = xgboost.XGBClassifier()
     library.load_model(tmp_path / "model.json")
-    for own in (kind, pl.Categorical, pl.Enum(["a", "été", "z", "ß"])):
+    kinds = [kind, pl.Enum(["a", "été", "z", "ß"])]
+    if read_series(xgboost.__version__) < (3, 4):  # 3.4 refuses polars.Categorical
+        kinds.append(pl.Categorical)
+    for own in kinds:
         requested = X.with_columns(pl.col("word").cast(pl.String).cast(own))
         assert np.array_equal(library.predict(requested), model.predict(X))
 

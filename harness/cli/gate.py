@@ -26,11 +26,12 @@ from harness.plugins.registry import load_registry
 if TYPE_CHECKING:
     from harness.reporting import Gates
 
+LIMITS = ("slower", "larger", "worse")
 OF_AGAINST = {
     "algorithms": "-a",
     "datasets": "-d",
     "everything": "--all",
-    **{name: f"--{name}" for name in ("slower", "larger", "worse", "fresh", "budget")},
+    **{name: f"--{name}" for name in (*LIMITS, "fresh", "budget", "instructions")},
 }
 
 
@@ -61,6 +62,11 @@ OF_AGAINST = {
     "--budget",
     metavar="35m",
     help="With --against: time limit in total; comparisons not started by then are undecided.",
+)
+@click.option(
+    "--instructions",
+    is_flag=True,
+    help="With --against: also count the instructions of a fit, by perf or valgrind (advisory).",
 )
 @undecided_option
 @click.option(
@@ -122,6 +128,7 @@ def _against(given: dict[str, Any]) -> int:
         results=given["results"],
         fresh=given["fresh"],
         budget=parse_duration(given["budget"]) if given["budget"] else math.inf,
+        instructions=given["instructions"],
     )
     progress = new_progress()
     try:
@@ -138,9 +145,8 @@ def _against(given: dict[str, Any]) -> int:
 def _limits(given: dict[str, Any]) -> Any:
     from harness.gate.decision import Limits
 
-    names = ("slower", "larger", "worse")
-    limits = Limits(**{name: parse_share(given[name]) for name in names if given[name]})
-    if min(getattr(limits, name) for name in names) <= 0:
+    limits = Limits(**{name: parse_share(given[name]) for name in LIMITS if given[name]})
+    if min(getattr(limits, name) for name in LIMITS) <= 0:
         raise ConfigError("--slower, --larger and --worse must be above 0, such as 5%")
     return limits
 

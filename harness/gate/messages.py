@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from harness.core.model import JSON
+from harness.core.model import JSON, to_json
 from harness.gate.decision import states
 from harness.gate.run import Answer
 from harness.reporting import Gates
@@ -22,6 +22,7 @@ def gates_of(answer: Answer) -> Gates:
 def answer_lines(answer: Answer) -> list[str]:
     """Return the answer in lines: skipped algorithms with reasons, notes, and the verdict."""
     lines = [f"not compared: {names}: {why}" for why, names in _grouped(answer.changes.skipped)]
+    lines += [change.sentence for change in answer.instructions]
     return [*lines, *(f"note: {note}" for note in answer.notes), _sentence(answer)]
 
 
@@ -35,6 +36,7 @@ def answer_markdown(answer: Answer) -> str:
         parts.append(
             "Speed and memory are the base's over the head's: above 1, the head is better."
         )
+    parts += [plain_markdown(change.sentence) for change in answer.instructions]
     parts += [f"_{plain_markdown(note)}_" for note in answer.notes]
     if skipped := _grouped(answer.changes.skipped):
         lines = (f"- {plain_markdown(names)}: {plain_markdown(why)}" for why, names in skipped)
@@ -53,6 +55,7 @@ def answer_json(answer: Answer) -> JSON:
         "compared": dict(answer.changes.chosen),
         "skipped": dict(answer.changes.skipped),
         "notes": list(answer.notes),
+        "instructions": [to_json(change) for change in answer.instructions],
     }
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from harness.analysis.build_view import view_run
@@ -26,6 +27,7 @@ from harness.gate.base import Base, make_base
 from harness.gate.changes import Changes, find_changes
 from harness.gate.claims import lost_claims
 from harness.gate.decision import Limits, decide, failed_to_load, undecided_decisions
+from harness.gate.instruction_change import InstructionChange, count_changes
 from harness.gate.libraries import HARNESS_ROOT, BaseError
 from harness.gate.plan import Sides, plan_parity_matches, plan_sides, roots_of, set_by
 from harness.gate.revision import (
@@ -79,6 +81,7 @@ class GateRequest:
     results: Path = Path("results")
     fresh: bool = False
     budget: float = math.inf  # seconds in total; measurements not started by then are undecided
+    instructions: bool = False  # also count the instructions of a fit; no decision uses them
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class Answer:
     decisions: Sequence[Decision] = ()
     changes: Changes = field(default_factory=lambda: Changes({}))
     notes: Sequence[str] = ()
+    instructions: Sequence[InstructionChange] = ()
 
     @property
     def state(self) -> State:
@@ -136,7 +140,9 @@ def compare_with_revision(request: GateRequest, registry: Registry, progress: Pr
             request, registry, revision, tree, base, list(changes.chosen), deadline
         )
         run, decisions = measured.carry_out(removed, progress)
-        return Answer(answer.base, answer.head, run, decisions, changes, notes)
+        counted, missing = measured.count_instructions(progress)
+        notes += (missing,) if missing else ()
+        return Answer(answer.base, answer.head, run, decisions, changes, notes, counted)
 
 
 def check_params(experiment: Experiment | None) -> None:
@@ -204,17 +210,8 @@ class _Measurement:
     ) -> tuple[str, list[Decision]]:
         """Run both sides; return the run's id and all decisions, including those in ``removed``."""
         experiment, files = self._experiment(), self.request.plugin_files
-        sides = Sides(
-            self.base,
-            self.revision.short,
-            self.revision.repository,
-            self.tree,
-            set_by(experiment, self.registry),
-        )
-        claim = 1 / (1 + self.request.limits.slower)
-        here = surroundings()
-        plan = plan_sides(experiment, self.registry, here, sides, claim=claim, plugin_files=files)
-        matches = plan_parity_matches(experiment, self.registry, here, sides, files)
+        sides, plan = self._sides(experiment), self._plan(experiment)
+        matches = plan_parity_matches(experiment, self.registry, surroundings(), sides, files)
         config: JSON = {
             "experiment": experiment.model_dump(mode="json"),
             "plugin_files": list(files),
@@ -241,6 +238,29 @@ class _Measurement:
             decisions = [*removed, *self._decisions(store, run_id, plan, matches)]
             store.event(run_id, "gate", [_stored_form(decision) for decision in decisions])
         return run_id, decisions
+
+    def count_instructions(self, progress: Progress) -> tuple[tuple[InstructionChange, ...], str]:
+        """Return the changes of the instructions of a fit, and why there are none, if asked for."""
+        if not self.request.instructions:
+            return (), ""
+        duels = self._plan(self._experiment()).duels
+        with TemporaryDirectory() as folder:
+            return count_changes(duels, Path(folder), self.deadline, progress)
+
+    def _sides(self, experiment: Experiment) -> Sides:
+        revision, capacity = self.revision, set_by(experiment, self.registry)
+        return Sides(self.base, revision.short, revision.repository, self.tree, capacity)
+
+    def _plan(self, experiment: Experiment) -> Plan:
+        claim = 1 / (1 + self.request.limits.slower)
+        return plan_sides(
+            experiment,
+            self.registry,
+            surroundings(),
+            self._sides(experiment),
+            claim=claim,
+            plugin_files=self.request.plugin_files,
+        )
 
     def _decisions(
         self, store: Store, run_id: str, plan: Plan, matches: Sequence[Match]

@@ -47,7 +47,7 @@ def are_packaged(algorithm: Algorithm, plugin: str, params: Sequence[Mapping[str
     """Return whether compiled kernels for all of these params come with the plugin's package.
 
     A package has the kernels of an algorithm's own params and of its variants. Numbers in
-    params never choose other kernels.
+    params never choose other kernels. Of a tuned trial all configurations are looked at.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ def are_packaged(algorithm: Algorithm, plugin: str, params: Sequence[Mapping[str
         (isinstance(value, int | float) and not isinstance(value, bool))
         or any(name in one and one[name] == value for one in known)
         for given in params
-        for name, value in given.items()
+        for chosen in one_of_each(given)
+        for name, value in chosen.items()
     )
 
 

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+
+from harness.analysis.search_gains import search_gains
 from reports import Page
 from reports.blocks.blocks import Figure
 from reports.page.build import build_report
@@ -45,6 +48,66 @@ def test_each_dataset_has_curves_by_configurations_and_by_time(views):
 def test_results_without_times_have_curves_by_configurations_only(views):
     view = searched(views["typical"](), timed=False)
     assert all("configurations" in figure.title for figure in figures_of(view))
+
+
+def with_tracks(view, shift):
+    """Return a view with a second, tuned cell for each cell, whose losses are lower by a shift."""
+    plain = [replace(cell, tracks=("default",)) for cell in view.cells]
+    later = [
+        replace(
+            cell,
+            params={**cell.params, "tune": 1},
+            tracks=("tuned",),
+            scores={name: [x - shift for x in xs] for name, xs in cell.scores.items()},
+        )
+        for cell in searched(view).cells
+        if page_lower_is_better(view, cell)
+    ]
+    return replace(view, cells=(*plain, *later))
+
+
+def page_lower_is_better(view, cell):
+    page = Page(view)
+    return page.lower_is_better(page.metric(cell))
+
+
+def gains_of(view):
+    """Return the sentences and the table of the gains."""
+    (panel,) = [b for b in tuning.build(Page(view)).blocks if getattr(b, "title", "") == "Gains"]
+    return [b.words for b in panel.blocks[:-1]], panel.blocks[-1]
+
+
+@pytest.mark.parametrize("shift", [0.05, -0.05])
+def test_gains_of_tuning_are_a_table_over_the_datasets(views, shift):
+    view = with_tracks(views["typical"](), shift)
+    sentences, table = gains_of(view)
+    assert {row[1] for row in table.rows} == {"tuned instead of default"}
+    for row in table.rows:
+        assert 0 < row[2].value <= len({cell.dataset for cell in view.cells})
+        assert (row[3].value > 0) is (shift > 0)
+    assert table.again.startswith("python -m harness run --again")
+    (sentence,) = sentences
+    assert "too few datasets for an interval of the change of the" in sentence
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        ([0.9 - 0.02 * i for i in range(8)], "Tuning lowers the loss of a by 17% (95% "),
+        ([1.1 + 0.02 * i for i in range(8)], "Tuning raises the loss of a by 17% (95% "),
+        ([0.9, 1.1] * 4, "Tuning does not change the loss of a measurably (95% interval "),
+    ],
+)
+def test_gain_in_words(losses, expected):
+    names = [f"d{i}" for i in range(8)]
+    tracks = {
+        ("a", "default"): dict.fromkeys(names, 1.0),
+        ("a", "tuned"): dict(zip(names, losses, strict=True)),
+    }
+    (gain,) = search_gains(tracks, dict.fromkeys(names, 1.0), 0.01)
+    sentence = tuning.gain_sentence(gain).replace("\u00a0", "")
+    assert sentence.startswith(expected)
+    assert sentence.endswith("of the gap, 8datasets).")
 
 
 def test_a_run_without_searches_has_no_such_section(views):

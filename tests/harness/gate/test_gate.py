@@ -16,6 +16,7 @@ from harness.core.model import Block, DuelOutcome, Environment, Outcome, Sample,
 from harness.core.outcome_files import write_arrays
 from harness.gate import run as gate
 from harness.gate.base import Base
+from harness.gate.instruction_change import InstructionChange
 from harness.gate.libraries import BaseError
 from harness.plugins.registry import load_registry
 from harness.runs.execute import Execution
@@ -135,6 +136,31 @@ def test_worse_head_fails(project, monkeypatch, fault, kind):
     assert [e["name"] for e in run["environments"]] == [git(project, "rev-parse", "HEAD")[:8]]
 
 
+def test_instructions_are_shown_but_never_decide(project, monkeypatch):
+    plant(project, "comment")
+    seen = []
+
+    def count(duels, folder, deadline, progress):
+        seen.extend((d.a.trials[0].algorithm, d.b.trials[0].algorithm) for d in duels)
+        return (InstructionChange("ridge", "friedman1", 1500, 1000, "perf"),), ""
+
+    monkeypatch.setattr(gate, "count_changes", count)
+    code, out, err = against("--instructions", "--json")
+    assert code == 0, err
+    assert seen == [("ridge", f"ridge@{git(project, 'rev-parse', 'HEAD')[:8]}")]
+    (counted,) = json.loads(out)["instructions"]
+    assert (counted["head"], counted["base"], counted["tool"]) == (1500, 1000, "perf")
+    sentence = "instructions of a fit of ridge on friedman1: +50.0% (1,500, base 1,000), by perf"
+    assert sentence in err
+    assert (
+        "friedman1: +50.0% (1,500, base 1,000), by perf"
+        in against("--instructions", "--markdown")[1]
+    )
+    monkeypatch.setattr(gate, "count_changes", lambda *_: ((), "instructions are not counted: x"))
+    assert "note: instructions are not counted: x" in against("--instructions")[2]
+    assert json.loads(against("--json")[1])["instructions"] == []
+
+
 def test_limit_may_be_wider(project, monkeypatch):
     plant(project, "comment")
     monkeypatch.setattr(FakeExecution, "slower", 1.15)
@@ -192,6 +218,7 @@ def test_meaningless_options_are_refused(project):
     assert harness("--slower", "5%")[0] == 2
     assert harness("--all")[0] == 2
     assert harness("--fresh")[0] == 2
+    assert harness("--instructions")[0] == 2
     assert harness("--budget", "1m")[0] == 2
     assert against("--budget", "soon")[0] == 2
     assert harness("--against", "main", "--run", "latest")[0] == 2

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix, issparse
 
+from harness.config.search_space import TUNE
 from harness.core.model import ALL_TASKS, CLASSIFICATION, Accepts, Algorithm, Spec, Task
 from harness.worker.prepared_trial import PreparedTrial, Rows
 from harness.worker.state import WorkerState
@@ -190,6 +191,11 @@ def test_first_calls_of_sparse_rows_are_sparse(monkeypatch):
     assert [seen[1] for seen in Recorder.seen] == ["sparse", "sparse"]
 
 
+def searched(*configurations):
+    """Return the params of a tuned trial."""
+    return {TUNE: {"configurations": list(configurations), "inner_folds": 2}}
+
+
 @pytest.mark.parametrize(
     ("plugin", "folder", "is_written", "params", "expected"),
     [
@@ -197,6 +203,8 @@ def test_first_calls_of_sparse_rows_are_sparse(monkeypatch):
         ("algorithms.one", "there", False, [{"method": "fast"}, {"method": "exact"}], True),
         ("algorithms.one", "there", False, [{}, {"method": "unknown"}], False),
         ("algorithms.one", "there", False, [{"flag": True}], False),
+        ("algorithms.one", "there", False, [searched({"trees": 20}, {"method": "exact"})], True),
+        ("algorithms.one", "there", False, [searched({}, {"method": "unknown"})], False),
         ("algorithms.one", "there", True, [{}], False),
         ("algorithms.one", None, False, [{}], False),
         ("another.one", "there", False, [{}], False),

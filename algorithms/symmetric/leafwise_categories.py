@@ -56,7 +56,7 @@ class LeafwiseCategoryGrower(CategoricalNodes, LeafwiseGrower, CategoryGrower):
         gains = scores * factors - unsplit
         at = int(gains.argmax())
         f = int(self.usable[at])
-        split = self._make_split(self.sources[f], int(self.best_bin[f]), f)
+        split = self.make_split(f, int(self.best_bin[f]), self.table.columns[f])
         return self._add_split(split), float(gains[at])
 
     def _assign_rows(self, grown):

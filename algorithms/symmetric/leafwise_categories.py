@@ -50,6 +50,10 @@ class LeafwiseCategoryGrower(CategoricalNodes, LeafwiseGrower, CategoryGrower):
         self.table, self.splits = self.tables[self.permutation], []
         return super()._find_splits(rows, usable, noise, seed)
 
+    def _column(self, f):
+        """Return the bins of a split's column, uint8 (n_rows,)."""
+        return self.splits[f].column
+
     def _choose(self, scores, unsplit):
         """Return the best split of a leaf and its gain; parameters are those of the base class."""
         factors = self._penalties(self.levels[self.usable], self.is_free[self.usable])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from algorithms.gbdt.sampling import hash_numbers
-from algorithms.symmetric.kernels.row_sampling import BLOCK, draw_by_gradients, mean_size
+from algorithms.symmetric.kernels.row_sampling import BLOCK, draw_by_gradients
 
 FEW_ROWS = 100  # fewer rows are all kept by default
 SHARES = {"MVS": 0.8, "Bernoulli": 0.66}  # default subsample
@@ -53,8 +53,6 @@ def gradient_l2(given, g, last_leaves):
         return float(given)
     if last_leaves is None:
         mean = np.sqrt((g**2).sum(axis=0)).mean()
-    elif last_leaves.shape[1] == 1:
-        mean = mean_size(np.ascontiguousarray(last_leaves[:, 0]), np.empty(len(last_leaves)))
     else:
         mean = np.sqrt((last_leaves**2).sum(axis=1)).mean()
     return float(mean) * float(mean)

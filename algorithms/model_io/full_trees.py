@@ -12,8 +12,13 @@ def leaf_order(depth):
 
 
 def node_weights(weights):
-    """Return the weight of each node from those of the leaves, left to right: (2 n_leaves − 1,)."""
+    """Return the weight of each node, (…, 2 n_leaves − 1).
+
+    Parameters
+    ----------
+    weights : float64 (…, n_leaves), of the leaves from left to right
+    """
     levels = [weights]
-    while len(levels[0]) > 1:
-        levels.insert(0, levels[0][0::2] + levels[0][1::2])
-    return np.concatenate(levels)
+    while levels[0].shape[-1] > 1:
+        levels.insert(0, levels[0][..., 0::2] + levels[0][..., 1::2])
+    return np.concatenate(levels, axis=-1)

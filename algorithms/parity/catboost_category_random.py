@@ -178,4 +178,4 @@ class SampledCatBoostCategoryBooster(DrawsOfLeaves, CatBoostBooster):
             leaf_of = self.grower.leaves_by(grown, number)[fold.order]
             own = GrownTree(grown.features, grown.bins, leaf_of)
             fold.leaves.update(fold.score, own, self.rate)
-            self._check(fold.score)
+            self.check(fold.score)

@@ -42,6 +42,7 @@ from algorithms.symmetric.params import (
     needs_shuffled_rows,
     resolve,
 )
+from algorithms.symmetric.round_batches import add_in_batches, can_batch
 
 ALL_EQUAL = np.empty(0, np.float32)
 
@@ -269,7 +270,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         eval_sets = EvaluationSets(tables, None, None, every)
         stopping = SymmetricEarlyStopping(self, eval_sets, self._find_metric(), self._start)
         self._add_queries(stopping.eval_sets)
-        for _ in range(params.iterations):
+        if not tables and can_batch(booster):
+            add_in_batches(booster, params.iterations)
+        for _ in range(params.iterations - len(booster.done)):
             tree = booster.boost()
             for one, codes in zip(stopping.eval_sets, codes_of, strict=False):
                 one.X = self._derived.append(one.X, codes)

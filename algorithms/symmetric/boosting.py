@@ -11,6 +11,7 @@ import numpy as np
 from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric.kernels import leaf_sums as kinds
 from algorithms.symmetric.kernels.leaf_sums import differentiate, differentiate_classes
+from algorithms.symmetric.kernels.row_sampling import sum_squares
 from algorithms.symmetric.leaf_values import LeafEstimator
 from algorithms.symmetric.sampling import draw_weights
 
@@ -51,7 +52,7 @@ class Booster:
         grown = self._grow(number)
         values, weights = self.leaves.estimate(self.score, grown)
         values = values * self.rate
-        self._check(values)
+        self.check(values)
         self.leaves.add(self.score, values, grown)
         self._update(grown)
         tree = grown.tree(self.table, values, weights)
@@ -108,14 +109,18 @@ class Booster:
         g : float64 (n_scores, n_rows), derivatives
         number : int, trees so far
         """
-        strength, n_rows = self.params.random_strength, len(self.y)
+        strength = self.params.random_strength
         if strength == 0.0:
             return 0.0
-        left = math.exp(math.log(n_rows) - number * self.rate)
-        deviation = math.sqrt(float(np.einsum("ij,ij->", g, g)) / max(g.shape[1], 1))
+        left = self.noise_decay(number)
+        deviation = math.sqrt(sum_squares(g.ravel(order="K")) / max(g.shape[1], 1))
         return strength * deviation * left / (1.0 + left)
 
-    def _check(self, values):
+    def noise_decay(self, number):
+        """Return a: the noise is multiplied by a / (1 + a) after ``number`` trees."""
+        return math.exp(math.log(len(self.y)) - number * self.rate)
+
+    def check(self, values):
         """Raise ValueError if a leaf value is not finite."""
         if not np.isfinite(values).all():
             raise ValueError(

@@ -1,18 +1,29 @@
-"""Best splits by target statistics of feature combinations, in plain boosting without parity.
+"""Splits of a tree with categorical columns, in plain boosting without parity.
 
-Two kernel calls for each level of a tree serve all combinations: the first computes the target
-statistics of new combinations, the second scores all splits. The statistics are kept in the slots
-of a cache, which also holds those of earlier trees. Ordered boosting and parity mode compute one
-combination after another.
+The combinations of a tree and the choice of its splits are arrays that kernels write. One thread
+grows a tree in one kernel call. Several threads make a few calls for each level: they share the
+target statistics of new combinations and the scores of all splits. The statistics are kept in the
+slots of a cache, which also holds those of earlier trees. Ordered boosting and parity mode compute
+one combination after another.
 """
-
-from collections import OrderedDict
-from itertools import chain
 
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
 from algorithms.symmetric.categorical_table import KEPT
+from algorithms.symmetric.derived_columns import Indicator
+from algorithms.symmetric.kernels import category_tree as fields
+from algorithms.symmetric.kernels.category_tree import (
+    Candidates,
+    CombinationArrays,
+    CombinationSlots,
+    StaticColumns,
+    UsedProjections,
+    choose_split,
+    fill_buckets,
+    list_combinations,
+    start_search,
+)
 from algorithms.symmetric.kernels.combinations import (
     CodedParts,
     KeyScratch,
@@ -20,268 +31,329 @@ from algorithms.symmetric.kernels.combinations import (
     LevelScoring,
     ScoreScratch,
     StatisticCache,
-    combine_codes,
     scan_combinations,
     write_combinations,
+)
+from algorithms.symmetric.kernels.grow_category_tree import (
+    CategoryScratch,
+    CategoryTree,
+    copy_leaf_columns,
+    find_leaf_slots,
+    grow_category_tree,
 )
 from algorithms.symmetric.kernels.segment_scores import LeafRows
 from algorithms.symmetric.projections import DENSE, Projection
 from algorithms.symmetric.target_statistics import ctr_arrays, make_count_scratch, statistics_of
 from algorithms.symmetric.tree_split import TreeSplit
 
-
-class Combination:
-    """A feature combination in one tree.
-
-    ``base`` is the index of its base in `CodedParts.bases`, ``column`` the index of the added
-    column in `CodedParts.columns`, ``slot`` its place in the cache.
-    """
-
-    __slots__ = ("base", "column", "projection", "slot")
-
-    def __init__(self, projection, base, column):
-        self.projection, self.base, self.column = projection, base, column
+MAX_BINS = 256  # a numeric split has the code feature · MAX_BINS + bin + 1 in a key
+FIRST_CAPACITY = 256  # used projections for which there is room at first
 
 
 class CombinationSearch:
-    """Combinations of a tree, level by level.
+    """Combinations and splits of a tree.
 
     Parameters
     ----------
-    data : CategoricalTable
-    depth : int, of the trees
-    n_outputs : int, scores per row
-    workers : Workers
+    grower : CategoryGrower
+
+    Attributes
+    ----------
+    splits : int64 (depth, 3), the splits of the tree, see `category_tree.choose_split`
+    tree : CategoryTree
     """
 
-    def __init__(self, data, depth, n_outputs, workers):
-        self.data, self.workers, self.n_outputs = data, workers, n_outputs
+    def __init__(self, grower):
+        data = self.data = grower.data
+        self.grower, self.workers, self.depth = grower, grower.workers, grower.depth
         self.ctrs = ctr_arrays(data.params.combinations_ctr, data.classes)
         n_borders = np.repeat(self.ctrs.n_borders, np.diff(self.ctrs.ends, prepend=0))
         self.n_bins = n_borders + 1
         self.stride = (-(-int(self.n_bins.max()) // CACHE_LINE) | 1) * CACHE_LINE
         self.places = {j: place for place, j in enumerate(data.counted)}
-        n_rows = len(data.X)
-        n_slots = KEPT + depth * (1 + len(data.counted))  # a split adds at most one base
-        self.bins = None  # allocated with the first combination
-        self.shape = n_slots, len(n_borders), n_rows
-        self.n_levels = np.empty(n_slots, np.int64)
-        self.is_free = np.zeros((n_slots, len(n_borders)), bool)
-        self.slots, self.unused = OrderedDict(), list(range(n_slots))[::-1]
-        self.used = {}  # Projection → bool (n_statistics,): exempt from `model_size_reg`
+        self.max_codes = max(DENSE, 2 * len(data.X))
+        self.scratch = []
+        self.splits = np.empty((self.depth, 3), np.int64)
+        self.tree = self._make_tree()
+
+    def _make_tree(self):
+        """Return the `CategoryTree`."""
+        data, grower, n_statistics = self.data, self.grower, len(self.n_bins)
+        n_rows, n_combinations = len(data.X), self.depth * len(data.counted)
+        search = self._make_arrays(n_combinations + 1)
+        n_slots = len(search.slots.keys)
+        columns = grower.all_rows, grower.all_columns, *self._describe_sources()
+        scores = np.empty((n_combinations, n_statistics))
+        bins = np.empty((n_combinations, n_statistics), np.int64)
+        cache = np.empty((n_slots, n_statistics, n_rows), np.uint8), np.empty(n_slots, np.int64)
+        return CategoryTree(
+            search=search,
+            static=StaticColumns(*columns, grower.levels, grower.is_free),
+            candidates=Candidates(grower.best_score, grower.best_bin, scores, bins),
+            cache=StatisticCache(*cache),
+            ctrs=self.ctrs,
+            n_bins=self.n_bins,
+            stride=self.stride,
+            model_size_reg=float(data.params.model_size_reg),
+            orders=np.stack(data.orders),
+            leaf_columns=np.empty((self.depth, n_rows), np.uint8),
+        )
+
+    def _describe_sources(self):
+        """Return the kind and the group of each static column, as in `StaticColumns`."""
+        kinds, groups, numbers = [], [], {}
+        for source in self.grower.sources:
+            group = getattr(source, "group", source)
+            groups.append(numbers.setdefault(group, len(numbers)))
+            if isinstance(source, int):
+                kinds.append(fields.NUMERIC)
+            elif isinstance(source, Indicator):
+                kinds.append(fields.INDICATOR)
+            else:
+                kinds.append(self.places[source.projection.columns[0]])
+        return np.array(kinds, np.int64), np.array(groups, np.int64)
+
+    def _make_arrays(self, n_combinations):
+        """Return the `CombinationArrays`."""
+        data, depth, n_rows = self.data, self.depth, len(self.data.X)
+        n_counted, n_statistics = len(data.counted), len(self.n_bins)
+        n_columns = max(1, min(data.params.max_ctr_complexity, n_counted))
+        width = n_columns + 2 * depth
         columns = np.array([data.codes_of[j] for j in data.counted], np.int32).reshape(-1, n_rows)
         sizes = np.array([data.sizes[j] for j in data.counted], np.int64)
         bases = np.empty((depth, n_rows), np.int32), np.empty(depth, np.int64)
-        self.parts = CodedParts(*bases, columns, sizes)
-        self.max_codes = max(DENSE, 2 * n_rows)
-        self.write_scratch, self.scan_scratch = [], []
+        kinds = np.repeat(self.ctrs.kinds, np.diff(self.ctrs.ends, prepend=0))
+        n_slots = KEPT + depth * (1 + n_counted)  # a split adds at most one base
+        slots = CombinationSlots(
+            np.empty((n_slots, width), np.int64),
+            np.empty(n_slots, np.int64),
+            np.empty(n_slots, np.int64),
+            np.full(n_slots, fields.UNUSED),
+            KEPT,
+        )
+        return CombinationArrays(
+            state=np.zeros(fields.FIELDS, np.int64),
+            n_columns=n_columns,
+            max_complexity=int(data.params.max_ctr_complexity),
+            is_usable=np.empty(len(self.grower.sources), bool),
+            added=np.empty(n_counted, np.int64),
+            split_key=np.empty(width, np.int64),
+            base_keys=np.empty((depth, width), np.int64),
+            is_statistic=np.empty(depth, bool),
+            members=np.empty((depth, n_counted), np.int64),
+            n_members=np.empty(depth, np.int64),
+            keys=np.empty((n_combinations, width), np.int64),
+            hashes=np.empty(n_combinations, np.int64),
+            known=empty_combinations(n_combinations),
+            is_free=np.empty((n_combinations, n_statistics), bool),
+            new=empty_combinations(n_combinations + depth),
+            listed=np.empty(n_combinations, np.int64),
+            listed_slots=np.empty(n_combinations + depth, np.int64),
+            is_listed=np.empty(n_combinations, bool),
+            same_kind=kinds[:, None] == kinds,
+            parts=CodedParts(*bases, columns, sizes),
+            slots=slots,
+            used=empty_projections(FIRST_CAPACITY, width, n_statistics),
+        )
 
-    def start_tree(self, permutation, columns):
-        """Forget the combinations of the last tree.
+    def reserve(self, n_trees):
+        """Make room for the projections that the next trees use."""
+        search = self.tree.search
+        used, count = search.used, int(search.state[fields.USED])
+        while count + n_trees * self.depth > len(used.keys):
+            used = grow_projections(used, count)
+        if used is not search.used:
+            self.tree = self.tree._replace(search=search._replace(used=used))
+
+    def start_tree(self, permutation, is_usable):
+        """Choose the columns and the permutation of the next tree.
 
         Parameters
         ----------
         permutation : int, index of the permutation whose target statistics choose the splits
-        columns : list of int, the categorical columns that may be added to a base
+        is_usable : bool (n_columns,), the static columns that may be used
         """
-        self.permutation, self.columns = permutation, columns
-        self.known, self.n_bases = {}, 0
-        self.split_base, self.of_splits, self.of_statistics = Projection(), [], {}
-        while len(self.slots) > KEPT:
-            self.unused.append(self.slots.popitem(last=False)[1])
+        self.reserve(1)
+        start_search(self.tree.search, self.tree.static, is_usable, permutation)
 
-    def scan(self, splits, records, groups, scoring):
+    def grow(self, records, rows, scoring, seeds):
+        """Grow a tree in the calling thread; write its splits.
+
+        Parameters
+        ----------
+        records, rows, scoring, seeds : as in `grow_tree.grow_alone`
+
+        Returns
+        -------
+        The number of splits, and the leaf of each row, uint16 (n_rows,).
+        """
+        leaf_of, scratch = np.empty(records.shape[1], np.uint16), self.take_scratch()
+        count = grow_category_tree(
+            self.grower.arrays, self.tree, scratch, records, rows, scoring, seeds, self.splits,
+            leaf_of,
+        )  # fmt: skip
+        self.scratch.append(scratch)
+        return count, leaf_of
+
+    def scan(self, level, records, groups, scoring):
         """Find the best split of each statistic of the combinations of a level.
 
         Parameters
         ----------
-        splits : list of TreeSplit, the splits of the tree so far
+        level : int, number of splits so far
         records : int64 (n_outputs, n_rows), packed gradients and weights
         groups : RowGroups
-        scoring : (kind, float64 quantiles of the noise, int seed, float λ, float64 (2,) steps)
+        scoring : TreeScoring, and the int seed of the noise
         """
-        self._list_combinations(splits)
-        count = len(self.listed)
-        self.listed_slots = np.array([one.slot for one in self.listed], np.int64)
-        self.best_score = np.empty((count, len(self.n_bins)))
-        self.best_bin = np.empty((count, len(self.n_bins)), np.int64)
-        if not count:
-            return
-        kind, noise, seed, l2, step = scoring
-        scoring = LevelScoring(kind, noise, seed, self.n_bins, self.stride, l2, step)
+        tree, (scoring, seed) = self.tree, scoring
+        scratch = self.take_scratch()
+        list_combinations(tree.search, tree.static, self.splits, level, scratch.keys)
+        self.scratch.append(scratch)
+        self._write_new(self.permutation)
         leaf_rows = LeafRows(groups.rows, groups.starts, groups.ends)
+        given = self.n_bins, self.stride, scoring.l2, scoring.step
+        scoring = LevelScoring(scoring.kind, scoring.noise, seed, *given)
+        found = tree.candidates.score, tree.candidates.bin
 
         def scan(first, last):
-            scratch = self._take(self.scan_scratch, self._make_scan_scratch)
+            scratch = self.take_scratch()
             scan_combinations(
-                self.bins, self.listed_slots, records, leaf_rows, groups.n_leaves, scoring, scratch,
-                self.best_score, self.best_bin, first, last,
+                tree.cache.bins, tree.search.listed_slots, records, leaf_rows, groups.n_leaves,
+                scoring, scratch.scores, *found, first, last,
             )  # fmt: skip
-            self.scan_scratch.append(scratch)
+            self.scratch.append(scratch)
 
-        self.workers.share(scan, count)
+        self.workers.share(scan, int(tree.search.state[fields.LISTED]))
 
-    @property
-    def candidates(self):
-        """Candidates of a level: one for each target statistic of each combination.
-
-        Scores float64 (n,), numbers of categories int64 (n,), and exemptions from the penalty bool
-        (n,).
-        """
-        levels = np.repeat(self.n_levels[self.listed_slots], len(self.n_bins))
-        return self.best_score.ravel(), levels, self.is_free[self.listed_slots].ravel()
-
-    def _list_combinations(self, splits):
-        """List the combinations of a level, and compute the statistics of the new ones."""
-        if splits:
-            self._write(self._add_split(splits[-1]), self.permutation)
-        lists = self.of_splits, *self.of_statistics.values()
-        self.listed = list(dict.fromkeys(chain(*lists)))
-
-    def _add_split(self, split):
-        """Add the combinations of the base of a split; return those without statistics, list.
-
-        All numeric and one-hot splits of a tree are one base, which replaces that of fewer splits.
-        """
-        new = []
-        if split.is_statistic:
-            base = split.feature.projection
-            if base not in self.of_statistics:
-                self.of_statistics[base] = self._extend(base, split, new)
-            return new
-        _, borders, levels = self.split_base
-        if split.is_indicator:
-            levels = *levels, (split.feature.column, split.feature.level)
-        else:
-            borders = *borders, split.numeric
-        self.split_base = Projection((), borders, levels)
-        self.of_splits = self._extend(self.split_base, split, new)
-        return new
-
-    def _extend(self, base, split, new):
-        """Return the combinations of a base, list; those without statistics are added to ``new``.
+    def choose(self, level, noise, seed):
+        """Write the best split of a level to `splits`; return its bin.
 
         Parameters
         ----------
-        base : Projection
-        split : TreeSplit, the last split of the tree
-        new : list of Combination, changed
+        level : int, number of splits so far
+        noise : float64 (n,), quantiles of the noise; (0,): no noise
+        seed : int
         """
-        projections = self.data.extend([(base, self.columns)])
-        if not projections:
-            return []
-        number, found = self._add_base(base, split), []
-        added = [j for j in self.columns if j not in base.columns]
-        for projection, j in zip(projections, added, strict=True):
-            one = self.known.get(projection)
-            if one is None:
-                one = self.known[projection] = Combination(projection, number, self.places[j])
-                if not self._find_slot(one, self.permutation):
-                    new.append(one)
-            found.append(one)
-        return found
+        tree = self.tree
+        choose_split(
+            tree.search, tree.static, tree.candidates, tree.cache.n_levels, noise, np.uint32(seed),
+            tree.model_size_reg, self.splits[level],
+        )  # fmt: skip
+        return int(self.splits[level, fields.BIN])
 
-    def _add_base(self, base, split):
-        """Add the levels of a base to those of this tree; return its number."""
-        number, parts = self.n_bases, self.parts
-        codes, sizes = parts.bases, parts.base_sizes
-        self.n_bases += 1
-        if base.is_single:
-            place = self.places[base.columns[0]]
-            codes[number], sizes[number] = parts.columns[place], parts.column_sizes[place]
-        elif base.columns:
-            own, scratch = self.known[base], self._take(self.write_scratch, self._make_scratch)
-            sizes[number] = combine_codes(
-                codes[own.base], sizes[own.base], parts.columns[own.column],
-                parts.column_sizes[own.column], scratch[1], codes[number],
-            )  # fmt: skip
-            self.write_scratch.append(scratch)
-        else:
-            np.greater(split.column, split.bin, out=codes[number])
-            sizes[number] = 2
-            if len(base.borders) + len(base.levels) > 1:
-                codes[number] += 2 * codes[self.last_numeric]
-                sizes[number] = 2 * sizes[self.last_numeric]
-            self.last_numeric = number
-        return number
+    @property
+    def permutation(self):
+        """Index of the permutation that chooses the splits of the tree."""
+        return int(self.tree.search.state[fields.PERMUTATION])
 
-    def _find_slot(self, one, permutation):
-        """Set the slot of a combination; return whether it has the statistics already."""
-        key = permutation, one.projection
-        one.slot = self.slots.get(key)
-        if one.slot is not None:
-            self.slots.move_to_end(key)
-            return True
-        one.slot = self.slots[key] = self.unused.pop()
-        self.is_free[one.slot] = self.used.get(one.projection, False)
-        return False
-
-    def _write(self, new, permutation):
-        """Compute the statistics of combinations in a permutation."""
-        if not new:
-            return
-        if self.bins is None:
-            self.bins = np.empty(self.shape, np.uint8)
-        given = [(one.base, one.column, one.slot) for one in new]
-        level = LevelCombinations(*np.ascontiguousarray(np.array(given, np.int64).T))
-        order, cache = self.data.orders[permutation], StatisticCache(self.bins, self.n_levels)
+    def _write_new(self, permutation):
+        """Compute the statistics of the new combinations in a permutation."""
+        tree, search, order = self.tree, self.tree.search, self.tree.orders[permutation]
 
         def write(first, last):
-            scratch = self._take(self.write_scratch, self._make_scratch)
-            given = order, self.ctrs, *scratch, cache
-            write_combinations(self.parts, level, *given, first, last)
-            self.write_scratch.append(scratch)
+            scratch = self.take_scratch()
+            given = order, self.ctrs, scratch.codes, scratch.keys, scratch.counts, tree.cache
+            write_combinations(search.parts, search.new, *given, first, last)
+            self.scratch.append(scratch)
 
-        self.workers.share(write, len(new))
+        self.workers.share(write, int(search.state[fields.NEW]))
 
-    def _take(self, free, make):
-        """Return scratch space that no thread uses."""
+    def take_scratch(self):
+        """Return a `CategoryScratch` that no thread uses."""
         try:
-            return free.pop()
+            return self.scratch.pop()
         except IndexError:
-            return make()
+            return self._make_scratch()
 
     def _make_scratch(self):
-        """Return the scratch space of `write_combinations`."""
-        n_rows = len(self.data.X)
+        """Return a new `CategoryScratch`."""
+        n_rows, n_statistics = len(self.data.X), len(self.n_bins)
         n_keys = 1 << (2 * n_rows - 1).bit_length()
-        keys = KeyScratch(np.empty(n_keys, np.int64), np.empty(n_keys, np.int32), self.max_codes)
-        counts = make_count_scratch(self.ctrs, self.max_codes)
-        return np.empty(n_rows, np.int32), keys, counts
+        histogram = np.empty((self.grower.n_outputs, n_statistics, self.stride, 2))
+        return CategoryScratch(
+            np.empty(n_rows, np.int32),
+            KeyScratch(np.empty(n_keys, np.int64), np.empty(n_keys, np.int32), self.max_codes),
+            make_count_scratch(self.ctrs, self.max_codes),
+            ScoreScratch(histogram, np.empty((n_statistics, 4, self.stride))),
+        )
 
-    def _make_scan_scratch(self):
-        """Return the `ScoreScratch`."""
-        count = len(self.n_bins)
-        histogram = np.empty((self.n_outputs, count, self.stride, 2))
-        return ScoreScratch(histogram, np.empty((count, 4, self.stride)))
+    def column(self, level):
+        """Return the bins of the column of a split, uint8 (n_rows,)."""
+        number, column, _ = self.splits[level]
+        if number < 0:
+            return self.tree.static.columns[self.permutation, column]
+        return self.tree.cache.bins[self.tree.search.known.slots[number], column]
 
-    def make_split(self, f):
-        """Return the best split of one of the ``candidates``."""
-        number, s = divmod(f, len(self.n_bins))
-        one = self.listed[number]
-        statistic = self._statistics_of(one.projection)[s]
-        return TreeSplit(self.bins[one.slot, s].copy(), int(self.best_bin[number, s]), statistic)
+    def make_split(self, level):
+        """Return a split of the tree as `TreeSplit`."""
+        number = int(self.splits[level, fields.COMBINATION])
+        key = self.tree.search.keys[number].tolist()
+        return self.read_split(self.splits[level].tolist(), key, self.column(level))
 
-    def _statistics_of(self, projection):
-        """Return the `Statistic`s of a combination, list."""
-        return statistics_of(projection, self.data.params.combinations_ctr, self.data.classes)
+    def read_split(self, split, key, column=None):
+        """Return a split as `TreeSplit`.
 
-    def mark_used(self, statistic):
-        """Exempt the statistics of the same group from the penalty."""
-        projection = statistic.projection
-        ctrs, ends = self.data.params.combinations_ctr, self.ctrs.ends
-        own = [options.kind == statistic.options.kind for options in ctrs]
-        own = np.repeat(own, np.diff(ends, prepend=0))
-        self.used[projection] = own | self.used.get(projection, False)
-        for permutation in range(len(self.data.orders)):
-            slot = self.slots.get((permutation, projection))
-            if slot is not None:
-                self.is_free[slot] = self.used[projection]
+        Parameters
+        ----------
+        split : list of int, see `category_tree.choose_split`
+        key : list of int, the key of its combination, if it has one
+        column : uint8 (n_rows,), bins of its column, or None
+        """
+        number, at, split_bin = split
+        if number < 0:
+            return self.grower.make_split(at, split_bin, column)
+        ctrs, classes = self.data.params.combinations_ctr, self.data.classes
+        statistic = statistics_of(self.read_key(key), ctrs, classes)[at]
+        return TreeSplit(column, split_bin, statistic)
 
-    def column_in(self, statistic, permutation):
-        """Return the bins of a statistic of this tree in a permutation, uint8 (n_rows,)."""
-        own = self.known[statistic.projection]
-        other = Combination(own.projection, own.base, own.column)
-        if not self._find_slot(other, permutation):
-            self._write([other], permutation)
-        return self.bins[other.slot, self._statistics_of(own.projection).index(statistic)]
+    def read_key(self, key):
+        """Return the `Projection` of a key, a list of int."""
+        first = self.tree.search.n_columns
+        middle = first + self.depth
+        columns = tuple(self.data.counted[code - 1] for code in key[:first] if code)
+        borders = [divmod(code - 1, MAX_BINS) for code in key[first:middle] if code]
+        levels = [self.grower.sources[(code - 1) // MAX_BINS] for code in key[middle:] if code]
+        return Projection(
+            columns,
+            tuple(self.grower.numeric_split(*one) for one in borders),
+            tuple((one.column, one.level) for one in levels),
+        )
+
+    def leaf_columns(self, levels):
+        """Return the columns of some splits that assign leaves, uint8 (n, n_rows).
+
+        Parameters
+        ----------
+        levels : list of int, numbers of splits
+        """
+        splits, slots = self.splits[levels], np.empty(len(levels), np.int64)
+        find_leaf_slots(self.tree, splits, slots)
+        self._write_new(-1)
+        copy_leaf_columns(self.tree, splits, slots)
+        return self.tree.leaf_columns
+
+
+def empty_combinations(count):
+    """Return `LevelCombinations` of a size that are not written yet."""
+    return LevelCombinations(*np.empty((3, count), np.int64))
+
+
+def empty_projections(capacity, width, n_statistics):
+    """Return `UsedProjections` without projections.
+
+    Parameters
+    ----------
+    capacity : int, a power of 2
+    width : int, length of a key
+    n_statistics : int, statistics of a combination
+    """
+    keys, is_free = np.zeros((capacity, width), np.int64), np.zeros((capacity, n_statistics), bool)
+    return UsedProjections(keys, is_free, np.full(2 * capacity, -1))
+
+
+def grow_projections(used, count):
+    """Return `UsedProjections` of twice the capacity, with the first ``count`` projections."""
+    grown = empty_projections(2 * len(used.keys), used.keys.shape[1], used.is_free.shape[1])
+    grown.keys[:count], grown.is_free[:count] = used.keys[:count], used.is_free[:count]
+    fill_buckets(grown, count)
+    return grown

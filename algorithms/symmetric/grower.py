@@ -5,15 +5,17 @@ other one is the difference. All leaves then rate every split together.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import ndtri
 
 from algorithms.gbdt.gradient_quantization import pack_rows
 from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
-from algorithms.gbdt.sampling import hash_numbers, seed_of
+from algorithms.gbdt.sampling import hash_numbers, seed_of, seeds_of
 from algorithms.symmetric.kernels.grow_tree import (
+    GrowthArrays,
+    TreeScoring,
     find_redundant_split,
     grow_alone,
     split_leaves,
@@ -33,6 +35,7 @@ SCORES = {"L2": L2, "Cosine": COSINE}
 NORMAL = ndtri((np.arange(1 << NOISE_BITS) + 0.5) / (1 << NOISE_BITS))
 NO_NOISE = np.empty(0)
 PACKING, SPLITS, FEATURES, COLUMNS = range(4)  # salts of seeds
+KINDS = np.array([SPLITS, FEATURES])
 SMALL = 1 << 13  # rows below which a pass over them stays in the calling thread
 FEW_CELLS = 1 << 17  # rows × features below which a table is trained on by one thread
 MANY_CELLS = 1 << 24  # rows × features from which Ctrl-C is checked for each level
@@ -147,7 +150,6 @@ class SymmetricGrower:
         self.stride = (-(-most // CACHE_LINE) | 1) * CACHE_LINE
         self.features = np.arange(n_used)
         self.best_score, self.best_bin = np.empty(n_used), np.empty(n_used, np.int64)
-        self._sorted_rows = None
         self._make_histograms()
 
     def _make_histograms(self):
@@ -173,57 +175,91 @@ class SymmetricGrower:
         self._load(g, weight, seed)
         self.l2 = l2
         rows = np.flatnonzero(weight) if len(weight) else np.arange(g.shape[1])
-        usable = self._draw_features(seed)
+        usable = self.draw_features(seed)
         if not (len(usable) and len(rows)):
             return self._finish([])
         return self._finish(self._find_splits(rows.astype(np.uint32), usable, noise, seed))
 
     def _find_splits(self, rows, usable, noise, seed):
         """Return the splits of a tree: list or array of features and bins."""
-        if self.workers.threads == 1 and self.table.rows.size < MANY_CELLS:
+        if self.grows_alone:
             return self._find_splits_alone(rows, usable, noise, seed)
         return self._find_splits_by_level(rows, usable, noise, seed)
 
     def _find_splits_alone(self, rows, usable, noise, seed):
         """Return the splits, found in the calling thread."""
-        table, depth = self.table, self.depth
-        is_usable = np.zeros(len(self.features), bool)
-        is_usable[usable] = True
-        levels = range(depth)
-        seeds = [(seed_of(seed, SPLITS, i), seed_of(seed, FEATURES, i)) for i in levels]
-        splits = np.empty((depth, 2), np.int64)
-        leaves = max(1 << depth, 4)  # a row of spans holds the four sums of `build_wide`
-        count = grow_alone(
-            table.rows, table.columns, self.records, rows, np.empty_like(rows),
-            np.empty((3, leaves), np.int64), np.empty((2, leaves), np.int64), is_usable,
-            self.n_bins, self.stride, self.l2, self.steps[0],
-            SCORES[self.params.score_function], quantiles_of(noise), np.array(seeds, np.uint32),
-            self.planes, self.work, np.empty((4, self.stride)), self.best_score, self.best_bin,
-            self.features, self._sort_rows(), splits,
-        )  # fmt: skip
+        splits = np.empty((self.depth, 2), np.int64)
+        given = self.are_usable(usable), self.scoring(quantiles_of(noise)), self.level_seeds(seed)
+        count = grow_alone(self.arrays, self.records, rows, *given, splits)
         return splits[:count]
 
+    def are_usable(self, usable):
+        """Return whether each feature is in ``usable``, bool (n_features,)."""
+        found = np.zeros(len(self.features), bool)
+        found[usable] = True
+        return found
+
+    def level_seeds(self, seed):
+        """Return the seeds of the noise of splits and of features, uint32 (depth, 2).
+
+        Parameters
+        ----------
+        seed : int, or uint64 (n, 1, 1); then the result is (n, depth, 2)
+        """
+        seed, levels = np.atleast_1d(np.asarray(seed, np.uint64)), np.arange(self.depth)[:, None]
+        return seeds_of(seed, KINDS, levels).astype(np.uint32)
+
+    @property
+    def grows_alone(self):
+        """Whether the calling thread grows a whole tree in one kernel call."""
+        return self.workers.threads == 1 and self.table.rows.size < MANY_CELLS
+
+    def scoring(self, noise):
+        """Return the `TreeScoring`; ``noise`` has the quantiles of the noise of a score."""
+        return TreeScoring(SCORES[self.params.score_function], self.l2, self.steps[0], noise)
+
+    @cached_property
+    def arrays(self):
+        """The `GrowthArrays`."""
+        table, leaves = self.table, max(1 << self.depth, 4)  # `build_wide` needs four sums
+        return GrowthArrays(
+            table.rows,
+            table.columns,
+            self.n_bins,
+            self.stride,
+            self._sort_rows(),
+            self.features,
+            np.empty(len(table.rows), np.uint32),
+            np.empty((3, leaves), np.int64),
+            np.empty((2, leaves), np.int64),
+            self.planes,
+            self.work,
+            np.empty((4, self.stride)),
+            self.best_score,
+            self.best_bin,
+        )
+
     def _sort_rows(self):
-        """Return the `SortedRows` of the table, which are made once."""
-        if self._sorted_rows is None:
-            n_used, n_rows = self.table.columns.shape
-            if self.table.size * self.n_outputs < FEW_CELLS:
-                rows = np.argsort(self.table.columns, axis=1, kind="stable").astype(np.uint32)
-                counts = [np.bincount(own, minlength=self.stride) for own in self.table.columns]
-                ends = np.cumsum(counts, axis=1)
-            else:  # such a table is not sorted
-                n_rows = 0
-                rows, ends = np.empty((n_used, 0), np.uint32), np.empty((n_used, 0), np.int64)
-            n_leaves = 1 << max(self.depth - 1, 0)
-            self._sorted_rows = SortedRows(
-                rows,
-                ends,
-                np.empty(n_rows, np.uint16),
-                np.empty((self.n_outputs, 2, n_rows)),
-                np.empty((n_leaves, self.n_outputs, 2)),
-                np.empty((n_leaves, self.n_outputs, 4)),
-            )
-        return self._sorted_rows
+        """Return the `SortedRows` of the table."""
+        n_used, n_rows = self.table.columns.shape
+        if self.table.rows.size * self.n_outputs < FEW_CELLS:
+            rows = np.argsort(self.table.columns, axis=1, kind="stable").astype(np.uint32)
+            counts = [np.bincount(own, minlength=self.stride) for own in self.table.columns]
+            ends = np.cumsum(counts, axis=1)
+        else:  # such a table is not sorted
+            n_rows = 0
+            rows, ends = np.empty((n_used, 0), np.uint32), np.empty((n_used, 0), np.int64)
+        n_leaves = 1 << max(self.depth - 1, 0)
+        return SortedRows(
+            rows,
+            ends,
+            np.empty(n_rows, np.uint16),
+            np.empty((self.n_outputs, 2, n_rows)),
+            np.empty((n_leaves, self.n_outputs, 2)),
+            np.empty((n_leaves, self.n_outputs, 4)),
+            np.empty_like(rows),
+            np.empty_like(ends),
+        )
 
     def _find_splits_by_level(self, rows, usable, noise, seed):
         """Return the splits, found by all threads together, level by level."""
@@ -241,7 +277,7 @@ class SymmetricGrower:
                 break
         return splits
 
-    def _draw_features(self, seed):
+    def draw_features(self, seed):
         """Return the features of a tree: each is kept with probability ``rsm``; at least one."""
         if self.params.rsm == 1.0 or not len(self.features):
             return self.features

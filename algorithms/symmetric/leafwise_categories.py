@@ -50,13 +50,17 @@ class LeafwiseCategoryGrower(CategoricalNodes, LeafwiseGrower, CategoryGrower):
         self.table, self.splits = self.tables[self.permutation], []
         return super()._find_splits(rows, usable, noise, seed)
 
+    def _column(self, f):
+        """Return the bins of a split's column, uint8 (n_rows,)."""
+        return self.splits[f].column
+
     def _choose(self, scores, unsplit):
         """Return the best split of a leaf and its gain; parameters are those of the base class."""
         factors = self._penalties(self.levels[self.usable], self.is_free[self.usable])
         gains = scores * factors - unsplit
         at = int(gains.argmax())
         f = int(self.usable[at])
-        split = self._make_split(self.sources[f], int(self.best_bin[f]), f)
+        split = self.make_split(f, int(self.best_bin[f]), self.table.columns[f])
         return self._add_split(split), float(gains[at])
 
     def _assign_rows(self, grown):

@@ -38,9 +38,14 @@ def join_trees(trees, start, link, classes, n_features):
         "value": np.full((n_nodes, len(start)), np.nan),
         "cover": np.zeros(n_nodes),
     }
-    for tree, first in zip(trees, offsets, strict=False):
-        write = write_tree if isinstance(tree, SymmetricTree) else write_nodes
-        write(tree, int(first), fields)
+    of_depth = {}  # symmetric trees of one depth are written together
+    for tree, first in zip(trees, offsets.tolist(), strict=False):
+        if isinstance(tree, SymmetricTree):
+            of_depth.setdefault(tree.depth, []).append((tree, first))
+        else:
+            write_nodes(tree, first, fields)
+    for pairs in of_depth.values():
+        write_trees(*zip(*pairs, strict=True), fields)
     return TreeEnsemble(
         **fields,
         missing=np.full(n_nodes, int(Missing.NAN)),
@@ -63,20 +68,28 @@ def join_trees(trees, start, link, classes, n_features):
     )
 
 
-def write_tree(tree, first, fields):
-    """Write the nodes of a symmetric tree from number ``first`` on."""
-    depth, n_leaves = tree.depth, len(tree.values)
-    inner = slice(first, first + n_leaves - 1)
-    leaves = slice(first + n_leaves - 1, first + 2 * n_leaves - 1)
+def write_trees(trees, firsts, fields):
+    """Write the nodes of symmetric trees of one depth.
+
+    Parameters
+    ----------
+    trees : sequence of SymmetricTree
+    firsts : sequence of int, the number of the first node of each tree
+    fields : dict of the arrays of all nodes, written
+    """
+    depth, n_leaves = trees[0].depth, len(trees[0].values)
+    nodes = np.array(firsts)[:, None] + np.arange(2 * n_leaves - 1)
+    inner, leaves = nodes[:, : n_leaves - 1], nodes[:, n_leaves - 1 :]
     level = np.repeat(np.arange(depth), 1 << np.arange(depth))
-    fields["feature"][inner] = tree.features[level]
-    fields["threshold"][inner] = tree.borders[level]
-    fields["default_left"][inner] = ~tree.nan_right[level]
-    fields["left"][inner] = first + 2 * np.arange(n_leaves - 1) + 1
-    fields["right"][inner] = first + 2 * np.arange(n_leaves - 1) + 2
+    fields["feature"][inner] = np.array([tree.features for tree in trees])[:, level]
+    fields["threshold"][inner] = np.array([tree.borders for tree in trees])[:, level]
+    fields["default_left"][inner] = ~np.array([tree.nan_right for tree in trees])[:, level]
+    fields["left"][inner] = nodes[:, 1::2]
+    fields["right"][inner] = nodes[:, 2::2]
     order = leaf_order(depth)
-    fields["value"][leaves] = tree.values[order]
-    fields["cover"][first : leaves.stop] = node_weights(tree.weights[order])
+    fields["value"][leaves] = np.array([tree.values for tree in trees])[:, order]
+    weights = np.array([tree.weights for tree in trees])[:, order]
+    fields["cover"][nodes] = node_weights(weights)
 
 
 def write_nodes(tree, first, fields):

@@ -115,4 +115,4 @@ class OrderedBooster(Booster):
         for number, model in enumerate(self.models):
             self.workers.check()
             model.update(grown, self.grower.leaves_in(grown, number), self.rate)
-            self._check(model.score)
+            self.check(model.score)

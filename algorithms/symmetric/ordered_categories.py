@@ -7,15 +7,16 @@ statistics of that permutation; the leaf values of the model use the statistics 
 
 import numpy as np
 
-from algorithms.gbdt.sampling import seed_of
+from algorithms.gbdt.sampling import hash_numbers, seed_of
 from algorithms.symmetric.category_grower import CategoryGrower
-from algorithms.symmetric.grower import SCORES, quantiles_of
+from algorithms.symmetric.grower import NORMAL, SCORES, quantiles_of
+from algorithms.symmetric.kernels.split_scores import NOISE_BITS
 from algorithms.symmetric.ordered_grower import (
     SegmentHistograms,
     SegmentScan,
     numeric_candidates,
 )
-from algorithms.symmetric.tree_split import TreeSplit
+from algorithms.symmetric.tree_split import GrownCategoricalTree, TreeSplit
 
 
 class SegmentCombination:
@@ -51,7 +52,9 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
 
     def _find_splits_by_level(self, rows, usable, noise, seed):
         """Return the splits of a tree: list of (number in ``self.splits``, bin)."""
-        self._start_search(usable)
+        kept = {s.projection for f in usable if hasattr(s := self.sources[f], "projection")}
+        self.usable_columns = [p.columns[0] for p in self.data.single_projections() if p in kept]
+        self.splits = []
         self.combinations = {}  # SegmentCombination by projection
         return super()._find_splits_by_level(rows, usable, noise, seed)
 
@@ -92,3 +95,40 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
             f -= len(one.features)
         column = np.ascontiguousarray(one.own.rows[:, f])
         return TreeSplit(column, int(one.best_bin[f]), one.own.statistics[f])
+
+    def _best(self, usable, noise, seed):
+        """Return the number of the best split in this tree, and its bin."""
+        static = self.best_score, self.levels, self.is_free
+        if usable is not self.features:
+            static = [own[usable] for own in static]
+        pairs = zip(static, self._combination_candidates(), strict=True)
+        scores, levels, is_free = (np.concatenate(pair) for pair in pairs)
+        if noise > 0.0:
+            drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
+            scores = scores + noise * NORMAL[drawn]
+        at = int((scores * self._penalties(levels, is_free)).argmax())
+        if at < len(usable):
+            f = int(usable[at])
+            split = self.make_split(f, int(self.best_bin[f]), self.table.columns[f])
+        else:
+            split = self._combination_split(at - len(usable))
+        self.splits.append(split)
+        self._mark_used(split)
+        return len(self.splits) - 1, split.bin
+
+    def _column(self, f):
+        """Return the bins of a split's column, uint8 (n_rows,)."""
+        return self.splits[f].column
+
+    def _find_leaves(self, splits, permutation):
+        """Return the leaf of each row by the statistics of a permutation, uint16 (n_rows,)."""
+        columns = [self._leaf_column(one, permutation) for one in splits]
+        columns = np.array(columns, np.uint8).reshape(-1, len(self.data.X))
+        return self._follow_splits(columns, np.array([one.bin for one in splits], np.int64))
+
+    def _finish(self, splits):
+        """Return the `GrownCategoricalTree` of some splits of this tree."""
+        chosen = [self.splits[f] for f, _ in splits]
+        leaf_of = self._find_leaves(chosen, len(self.tables) - 1)
+        bins = np.array([one.bin for one in chosen], np.int64)
+        return GrownCategoricalTree(np.arange(len(chosen)), bins, leaf_of, chosen)

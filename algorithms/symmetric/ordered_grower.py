@@ -119,7 +119,7 @@ class SegmentHistograms:
         self.segment_rows = SegmentRows(
             self.fold.position, self.fold.segments, self.segment_l2, g, weight
         )
-        usable = self._draw_features(seed)
+        usable = self.draw_features(seed)
         if not len(usable):
             return self._finish([])
         return self._finish(self._find_splits_by_level(self.fold.order.copy(), usable, noise, seed))

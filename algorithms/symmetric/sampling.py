@@ -55,4 +55,4 @@ def gradient_l2(given, g, last_leaves):
         mean = np.sqrt((g**2).sum(axis=0)).mean()
     else:
         mean = np.sqrt((last_leaves**2).sum(axis=1)).mean()
-    return float(mean) ** 2
+    return float(mean) * float(mean)

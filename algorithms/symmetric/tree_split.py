@@ -14,7 +14,7 @@ from algorithms.symmetric.target_statistics import Statistic
 class TreeSplit:
     """One split: bins of ``column`` above ``bin`` are on the true side."""
 
-    column: np.ndarray  # uint8 (n_rows,)
+    column: np.ndarray | None  # uint8 (n_rows,); None in batches of rounds
     bin: int
     feature: object = None  # Indicator or Statistic; None for a numeric column
     numeric: tuple | None = None  # (column of X, border, whether missing values lie above)

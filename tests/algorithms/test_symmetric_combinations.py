@@ -9,7 +9,10 @@ import pytest
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.gbdt.sampling import seed_of
+from algorithms.symmetric import combination_search
+from algorithms.symmetric.category_grower import CategoryGrower
 from algorithms.symmetric.combination_search import CombinationSearch
+from algorithms.symmetric.kernels.category_tree import ADDED, LISTED
 from algorithms.symmetric.kernels.combinations import KeyScratch, combine_codes
 from algorithms.symmetric.kernels.split_scores import scan_features
 
@@ -37,20 +40,30 @@ def table(n_rows=300, seed=0):
     return X, (X["a"].fillna(0.0) + effect + rng.normal(size=n_rows)).to_numpy()
 
 
+def listed(search):
+    """Return the combinations of a level: list of (projection, slot)."""
+    own = search.tree.search
+    numbers = own.listed[: own.state[LISTED]].tolist()
+    return [
+        (search.read_key(own.keys[number].tolist()), int(own.known.slots[number]))
+        for number in numbers
+    ]
+
+
 def check_statistics(search):
     """Compare the bins of a level's combinations with those of the table's other code."""
-    data, permutation = search.data, search.permutation
-    for one in search.listed:
-        expected = data.bins(one.projection, permutation)
-        np.testing.assert_array_equal(search.bins[one.slot], expected.rows.T)
-        assert search.n_levels[one.slot] == expected.n_levels
+    cache = search.tree.cache
+    for projection, slot in listed(search):
+        expected = search.data.bins(projection, search.permutation)
+        np.testing.assert_array_equal(cache.bins[slot], expected.rows.T)
+        assert cache.n_levels[slot] == expected.n_levels
 
 
 def check_scores(search, records, groups, scoring):
     """Compare the best splits of a level with those of integer histograms."""
-    kind, noise, seed, l2, step = scoring
-    for number, slot in enumerate(search.listed_slots):
-        rows = search.bins[slot].T.astype(np.int64)
+    (scoring, seed), candidates = scoring, search.tree.candidates
+    for number, (_, slot) in enumerate(listed(search)):
+        rows = search.tree.cache.bins[slot].T.astype(np.int64)
         count, stride = rows.shape[1], search.stride
         planes = np.zeros((groups.n_leaves, len(records), 2, count * stride), np.int64)
         for leaf in range(groups.n_leaves):
@@ -62,37 +75,78 @@ def check_scores(search, records, groups, scoring):
         score, split = np.empty(count), np.empty(count, np.int64)
         own_seed = np.uint32(seed_of(seed, number))
         scan_features(
-            planes, groups.n_leaves, search.n_bins, 0, count, stride, l2, step, kind, noise,
-            own_seed, np.empty((4, stride)), score, split,
+            planes, groups.n_leaves, search.n_bins, 0, count, stride, scoring.l2, scoring.step,
+            scoring.kind, scoring.noise, own_seed, np.empty((4, stride)), score, split,
         )  # fmt: skip
-        np.testing.assert_array_equal(search.best_score[number], score)
-        np.testing.assert_array_equal(search.best_bin[number], split)
+        np.testing.assert_array_equal(candidates.score[number], score)
+        np.testing.assert_array_equal(candidates.bin[number], split)
+
+
+def fit(n_classes, ctrs, **others):
+    """Return a model of `table`."""
+    X, y = table()
+    params = {"iterations": 2, "max_ctr_complexity": 4, "combinations_ctr": ctrs}
+    params |= {"model_size_reg": 0, "depth": 5} | others
+    params |= {"cat_features": ["b", "c", "d", "e"], "thread_count": 1, "random_seed": 1}
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+        return SymmetricBoostingClassifier(**params).fit(X, y)
+    return SymmetricBoostingRegressor(**params).fit(X, y)
 
 
 @pytest.mark.parametrize(("n_classes", "ctrs"), list(zip([0, 2, 3], CTRS, strict=True)))
 def test_levels_have_the_statistics_and_scores_of_the_other_code(n_classes, ctrs, monkeypatch):
     original, seen = CombinationSearch.scan, []
 
-    def scan(search, splits, records, groups, scoring):
-        original(search, splits, records, groups, scoring)
-        projections = search.data.combinations(splits, search.columns)
-        assert [one.projection for one in search.listed] == projections
+    def scan(search, level, records, groups, scoring):
+        original(search, level, records, groups, scoring)
+        splits = [search.make_split(number) for number in range(level)]
+        columns = [
+            search.data.counted[place]
+            for place in search.tree.search.added[: search.tree.search.state[ADDED]]
+        ]
+        found = [projection for projection, _ in listed(search)]
+        assert found == search.data.combinations(splits, columns)
         check_statistics(search)
         check_scores(search, records, groups, scoring)
-        seen.extend(one.projection for one in search.listed)
+        seen.extend(found)
 
     monkeypatch.setattr(CombinationSearch, "scan", scan)
-    X, y = table()
-    params = {"iterations": 2, "max_ctr_complexity": 4, "combinations_ctr": ctrs}
-    params |= {"model_size_reg": 0, "depth": 5}
-    params |= {"cat_features": ["b", "c", "d", "e"], "thread_count": 1, "random_seed": 1}
-    if n_classes:
-        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
-        SymmetricBoostingClassifier(**params).fit(X, y)
-    else:
-        SymmetricBoostingRegressor(**params).fit(X, y)
+    monkeypatch.setattr(CategoryGrower, "grows_alone", False)
+    fit(n_classes, ctrs)
     assert max(one.complexity for one in seen) >= 3
     assert any(one.borders for one in seen)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"model_size_reg": 2.0, "rsm": 0.5},
+        {"one_hot_max_size": 3, "depth": 6, "max_ctr_complexity": 2},
+        {"has_time": True, "random_strength": 0.0},
+    ],
+)
+def test_one_call_and_levels_grow_the_same_trees(n_classes, params, monkeypatch):
+    monkeypatch.setattr(combination_search, "FIRST_CAPACITY", 8)  # it grows several times
+    monkeypatch.setattr(combination_search, "KEPT", 3)
+    params = {"iterations": 12, "model_size_reg": 0.5} | params
+    trees = fit(n_classes, CTRS[0], **params)._trees
+    monkeypatch.setattr(CategoryGrower, "grows_alone", False)
+    expected = fit(n_classes, CTRS[0], **params)._trees
+    assert len(trees) == len(expected) == 12
+    for tree, other in zip(trees, expected, strict=True):
+        for field in ("features", "borders", "values", "weights"):
+            np.testing.assert_array_equal(getattr(tree, field), getattr(other, field))
+
+
+def test_exemptions_outlive_a_larger_table_of_projections():
+    used = combination_search.empty_projections(4, 3, 2)
+    used.keys[:], used.is_free[:] = np.arange(12).reshape(4, 3), True
+    grown = combination_search.grow_projections(used, 4)
+    assert sorted(grown.buckets[grown.buckets >= 0].tolist()) == [0, 1, 2, 3]
+    np.testing.assert_array_equal(grown.keys[:4], used.keys)
+    assert grown.is_free.sum() == 8
 
 
 @pytest.mark.parametrize("max_codes", [10, 1 << 20])

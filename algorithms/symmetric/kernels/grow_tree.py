@@ -5,12 +5,16 @@ Python for each step, which small tables spend most of their time on. Scores fro
 rounded differently, so nearly equal splits may be chosen in another order.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of
 from algorithms.symmetric.kernels.partition import count_sides, partition_rows
 from algorithms.symmetric.kernels.sorted_scan import (
+    SortedRows,
+    keep_sampled,
     scan_sorted,
     split_all_rows,
     sum_totals,
@@ -19,28 +23,53 @@ from algorithms.symmetric.kernels.sorted_scan import (
 from algorithms.symmetric.kernels.split_scores import NOISE_BITS, build_level, scan_features
 
 
+class GrowthArrays(NamedTuple):
+    """The binned table, and scratch space for the growth of a tree."""
+
+    bins: np.ndarray  # uint8 (n_rows, n_features)
+    columns: np.ndarray  # uint8 (n_features, n_rows)
+    n_bins: np.ndarray  # int64 (n_features,)
+    stride: int  # number of histogram entries of a feature
+    sorted_rows: SortedRows
+    features: np.ndarray  # int64 (n_features,), 0 … n_features − 1
+    spare: np.ndarray  # uint32 (n_rows,)
+    spans: np.ndarray  # int64 (3, n_leaves or more): start and end of each leaf
+    places: np.ndarray  # int64 (2, n_leaves)
+    planes: np.ndarray  # as in `build_level`
+    work: np.ndarray  # as in `build_level`
+    scores: np.ndarray  # float64 (4, stride)
+    best_score: np.ndarray  # as in `scan_features`
+    best_bin: np.ndarray  # as in `scan_features`
+
+
+class TreeScoring(NamedTuple):
+    """How the splits of a tree are scored; the fields are those of `scan_features`."""
+
+    kind: int
+    l2: float
+    step: np.ndarray
+    noise: np.ndarray
+
+
 @kernel
-def grow_alone(
-    bins, columns, records, rows, spare, spans, places, is_usable, n_bins, stride, l2, step, kind,
-    noise, seeds, planes, work, scores, best_score, best_bin, features, sorted_rows, splits,
-):  # fmt: skip
+def grow_alone(arrays, records, rows, is_usable, scoring, seeds, splits):
     """Write the splits of a tree; return how many.
 
     Parameters
     ----------
-    bins, columns : uint8 (n_rows, n_features) and (n_features, n_rows)
+    arrays : GrowthArrays
     records : int64 (n_outputs, n_rows), packed gradients and weights
-    rows, spare : uint32 (n_sampled,), the sampled rows, ascending; and scratch space
-    spans : int64 (3, 2 ** depth), scratch space: start and end of each leaf
-    places : int64 (2, 2 ** depth), scratch space
+    rows : uint32 (n_sampled,), the sampled rows, ascending; written
     is_usable : bool (n_features,)
-    n_bins, stride, l2, step, kind, noise : as in `scan_features`
+    scoring : TreeScoring
     seeds : uint32 (depth, 2), seeds of the noise of splits and of features
-    planes, work, best_score, best_bin, features : as in `build_level` and `scan_features`
-    scores : float64 (4, stride), scratch space
-    sorted_rows : SortedRows
     splits : int64 (depth, 2), written: feature and bin
     """
+    bins, columns, n_bins, stride = arrays.bins, arrays.columns, arrays.n_bins, arrays.stride
+    planes, work, scores, places = arrays.planes, arrays.work, arrays.scores, arrays.places
+    best_score, best_bin, sorted_rows = arrays.best_score, arrays.best_bin, arrays.sorted_rows
+    kind, l2, step, noise = scoring.kind, scoring.l2, scoring.step, scoring.noise
+    features, spans, spare = arrays.features, arrays.spans, arrays.spare[: len(rows)]
     starts, ends, sums = spans[0], spans[1], spans[2]
     starts[0], ends[0] = 0, len(rows)
     n_features, n_leaves = bins.shape[1], 1
@@ -50,6 +79,7 @@ def grow_alone(
         if has_histograms and is_small and n_leaves * mean_bins > bins.shape[0]:
             has_histograms = False
             unpack(records, step, sorted_rows.unpacked)
+            keep_sampled(sorted_rows, n_bins)
             number_leaves(rows, starts, ends, n_leaves, sorted_rows.leaf_of)
         if has_histograms:
             build_level(

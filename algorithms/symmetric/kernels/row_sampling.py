@@ -88,3 +88,72 @@ def gradient_size(g, l2, i):
     for k in range(len(g)):
         total += g[k, i] * g[k, i]
     return math.sqrt(total)
+
+
+@kernel
+def sum_squares(values):
+    """Return Σ v² of a float64 array: two sums, of every second value, added at the end.
+
+    The order within eight values is that of `numpy.einsum` with vectors of two float64 numbers.
+    """
+    even = odd = 0.0
+    n_whole = len(values) // 8 * 8
+    for first in range(0, n_whole, 8):
+        for i in range(first + 6, first - 1, -2):
+            even += values[i] * values[i]
+            odd += values[i + 1] * values[i + 1]
+    for i in range(n_whole, len(values) - 1, 2):
+        even += values[i] * values[i]
+        odd += values[i + 1] * values[i + 1]
+    if len(values) % 2:
+        even += values[len(values) - 1] * values[len(values) - 1]
+    return even + odd
+
+
+@kernel
+def mean_size(values, sums):
+    """Return the mean of √v², summed in the order of `numpy.mean`.
+
+    Parameters
+    ----------
+    values : float64 (a power of 2,)
+    sums : float64 (at least ⌈n / 128⌉,), scratch space
+    """
+    n = len(values)
+    size = min(n, 128)
+    count = n // size
+    for part in range(count):
+        sums[part] = sum_sizes(values, part * size, size)
+    while count > 1:
+        count //= 2
+        for i in range(count):
+            sums[i] = sums[2 * i] + sums[2 * i + 1]
+    return sums[0] / n
+
+
+@inner_kernel
+def sum_sizes(values, first, size):
+    """Return Σ √v² of some values, with eight sums if there are so many values."""
+    total = 0.0
+    if size < 8:
+        for i in range(first, first + size):
+            total += size_of(values[i])
+        return total
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    e, f, g, h = 0.0, 0.0, 0.0, 0.0
+    for i in range(first, first + size, 8):
+        a += size_of(values[i])
+        b += size_of(values[i + 1])
+        c += size_of(values[i + 2])
+        d += size_of(values[i + 3])
+        e += size_of(values[i + 4])
+        f += size_of(values[i + 5])
+        g += size_of(values[i + 6])
+        h += size_of(values[i + 7])
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+
+@inner_kernel
+def size_of(value):
+    """Return √v²."""
+    return math.sqrt(value * value)

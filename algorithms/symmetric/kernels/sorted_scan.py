@@ -26,6 +26,8 @@ class SortedRows(NamedTuple):
     unpacked: np.ndarray  # float64 (n_outputs, 2, n_rows), gradients and weights
     totals: np.ndarray  # float64 (n_leaves, n_outputs, 2), their sums in each leaf
     sides: np.ndarray  # float64 (n_leaves, n_outputs, 4), sums and terms of each leaf
+    kept: np.ndarray  # uint32 (n_features, n_rows), as ``rows``, of the sampled rows
+    kept_ends: np.ndarray  # int64 (n_features, stride), as ``ends``, in ``kept``
 
 
 @inner_kernel
@@ -49,9 +51,9 @@ def scan_sorted(
         first, second = start_sides(totals, l2, sides)
         count, start = n_bins[f] - 1, 0
         for b in range(count):
-            end = table.ends[f, b]
+            end = table.kept_ends[f, b]
             for i in range(start, end):
-                row = np.uint64(table.rows[f, i])
+                row = np.uint64(table.kept[f, i])
                 leaf = np.uint64(table.leaf_of[row])
                 for k in range(len(unpacked)):
                     side, total = sides[leaf, k], totals[leaf, k]
@@ -98,6 +100,29 @@ def unpack(records, step, unpacked):
         for i in range(records.shape[1]):
             unpacked[k, 0, i] = np.float64(records[k, i] >> HALF) * step[0]
             unpacked[k, 1, i] = np.float64(records[k, i] & LOW) * step[1]
+
+
+@inner_kernel
+def keep_sampled(table, n_bins):
+    """Write the sampled rows in the order of the bins; the others would change no sum."""
+    for f in range(len(n_bins)):
+        at = start = 0
+        for b in range(n_bins[f]):
+            for i in range(start, table.ends[f, b]):
+                row = table.rows[f, i]
+                table.kept[f, at] = row
+                at += np.int64(is_sampled(table.unpacked, np.uint64(row)))
+            start = table.ends[f, b]
+            table.kept_ends[f, b] = at
+
+
+@inner_kernel
+def is_sampled(unpacked, row):
+    """Return whether a row has a gradient or weight that is not 0."""
+    found = False
+    for k in range(len(unpacked)):
+        found |= (unpacked[k, 0, row] != 0.0) | (unpacked[k, 1, row] != 0.0)
+    return found
 
 
 @inner_kernel

@@ -1,0 +1,176 @@
+"""Growth of a whole symmetric tree with categorical columns in the calling thread.
+
+It makes the same tree as the levels of `symmetric/category_grower.py`, without the cost of a call
+of Python for each step.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.symmetric.kernels.category_tree import (
+    BIN,
+    COLUMN,
+    COMBINATION,
+    LISTED,
+    NEW,
+    PERMUTATION,
+    Candidates,
+    CombinationArrays,
+    StaticColumns,
+    choose_split,
+    find_slot,
+    list_combinations,
+)
+from algorithms.symmetric.kernels.combinations import (
+    KeyScratch,
+    LevelScoring,
+    ScoreScratch,
+    StatisticCache,
+    scan_combinations,
+    write_combinations,
+)
+from algorithms.symmetric.kernels.grow_tree import find_redundant_split, split_leaves
+from algorithms.symmetric.kernels.leaf_steps import copy_to
+from algorithms.symmetric.kernels.partition import find_leaves
+from algorithms.symmetric.kernels.segment_scores import LeafRows
+from algorithms.symmetric.kernels.split_scores import build_level, scan_features
+from algorithms.symmetric.kernels.target_statistics import CountScratch, CtrArrays
+
+
+class CategoryTree(NamedTuple):
+    """What the growth of a tree with categorical columns needs besides `GrowthArrays`."""
+
+    search: CombinationArrays
+    static: StaticColumns
+    candidates: Candidates
+    cache: StatisticCache
+    ctrs: CtrArrays
+    n_bins: np.ndarray  # int64 (n_statistics,), bins of the statistics of a combination
+    stride: int  # see `LevelScoring`
+    model_size_reg: float
+    orders: np.ndarray  # uint32 (n_permutations, n_rows), the last one assigns leaves; (1, 0): none
+    leaf_columns: np.ndarray  # uint8 (depth, n_rows), scratch space
+
+
+class CategoryScratch(NamedTuple):
+    """Scratch space of one thread."""
+
+    codes: np.ndarray  # int32 (n_rows,)
+    keys: KeyScratch
+    counts: CountScratch
+    scores: ScoreScratch
+
+
+@kernel
+def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, splits, leaf_of):
+    """Write the splits of a tree, and the leaf of each row; return the number of splits.
+
+    `start_search` comes before.
+
+    Parameters
+    ----------
+    arrays : GrowthArrays
+    tree : CategoryTree
+    scratch : CategoryScratch
+    records, rows, scoring, seeds : as in `grow_alone`
+    splits : int64 (depth, 3), written: see `choose_split`
+    leaf_of : uint16 (n_rows,), written
+    """
+    n_bins, stride, features = arrays.n_bins, arrays.stride, arrays.features
+    starts, ends, sums = arrays.spans[0], arrays.spans[1], arrays.spans[2]
+    spare, search, listed_slots = arrays.spare[: len(rows)], tree.search, tree.search.listed_slots
+    starts[0], ends[0] = 0, len(rows)
+    n_leaves, n_splits = 1, len(splits)
+    kind, l2, step, noise = scoring.kind, scoring.l2, scoring.step, scoring.noise
+    permutation = search.state[PERMUTATION]
+    for level in range(len(splits)):
+        list_combinations(search, tree.static, splits, level, scratch.keys)
+        write_new(tree, scratch, tree.orders[permutation])
+        build_level(
+            tree.static.rows[permutation], records, rows, starts, ends, n_leaves // 2, features,
+            n_bins, 0, len(features), stride, arrays.planes, arrays.work, sums,
+        )  # fmt: skip
+        scan_features(
+            arrays.planes, n_leaves, n_bins, 0, len(features), stride, l2, step, kind, noise,
+            seeds[level, 0], arrays.scores, arrays.best_score, arrays.best_bin,
+        )  # fmt: skip
+        seed = np.int64(seeds[level, 0])
+        own = LevelScoring(kind, noise, seed, tree.n_bins, tree.stride, l2, step)
+        scan_combinations(
+            tree.cache.bins, listed_slots, records, LeafRows(rows, starts, ends), n_leaves, own,
+            scratch.scores, tree.candidates.score, tree.candidates.bin, 0, search.state[LISTED],
+        )  # fmt: skip
+        split = splits[level]
+        choose_split(
+            search, tree.static, tree.candidates, tree.cache.n_levels, noise, seeds[level, 1],
+            tree.model_size_reg, split,
+        )  # fmt: skip
+        if split[COMBINATION] >= 0:
+            column = tree.cache.bins[search.known.slots[split[COMBINATION]], split[COLUMN]]
+        else:
+            column = tree.static.columns[permutation, split[COLUMN]]
+        split_leaves(column, split[BIN], rows, spare, starts, ends, arrays.places, n_leaves)
+        rows, spare = spare, rows
+        n_leaves *= 2
+        redundant = find_redundant_split(starts, ends, n_leaves)
+        if redundant >= 0:
+            for later in range(redundant, level):
+                for field in range(splits.shape[1]):
+                    splits[later, field] = splits[later + 1, field]
+            n_splits = level
+            break
+    assign_leaves(tree, scratch, splits[:n_splits], leaf_of)
+    return n_splits
+
+
+@inner_kernel
+def write_new(tree, scratch, order):
+    """Write the statistics of the new combinations."""
+    write_combinations(
+        tree.search.parts, tree.search.new, order, tree.ctrs, scratch.codes, scratch.keys,
+        scratch.counts, tree.cache, 0, tree.search.state[NEW],
+    )  # fmt: skip
+
+
+@kernel
+def find_leaf_slots(tree, splits, slots):
+    """Write the slots of the statistics that assign leaves; those without statistics are `new`.
+
+    Parameters
+    ----------
+    tree : CategoryTree
+    splits : int64 (n, 3), the splits of the tree
+    slots : int64 (at least n,), written for the splits by combinations
+    """
+    tree.search.state[NEW] = 0
+    last = len(tree.orders) - 1
+    for level in range(len(splits)):
+        number = splits[level, COMBINATION]
+        if number >= 0:
+            slots[level] = find_slot(tree.search, number, last)
+
+
+@kernel
+def copy_leaf_columns(tree, splits, slots):
+    """Write the columns that assign leaves; parameters are those of `find_leaf_slots`."""
+    for level in range(len(splits)):
+        out, column = tree.leaf_columns[level], splits[level, COLUMN]
+        if splits[level, COMBINATION] >= 0:
+            copy_to(tree.cache.bins[slots[level], column], out)
+        else:
+            copy_to(tree.static.columns[len(tree.orders) - 1, column], out)
+
+
+@inner_kernel
+def assign_leaves(tree, scratch, splits, leaf_of):
+    """Write the leaf of each row."""
+    slots = tree.search.listed_slots  # of the last level, not used any more
+    find_leaf_slots(tree, splits, slots)
+    write_new(tree, scratch, tree.orders[len(tree.orders) - 1])
+    copy_leaf_columns(tree, splits, slots)
+    for level in range(len(splits)):
+        slots[level] = level
+    given = slots[: len(splits)], splits[:, BIN], leaf_of, 0, len(leaf_of)
+    find_leaves(tree.leaf_columns, *given)

@@ -38,7 +38,7 @@ from algorithms.gbdt.ridge_columns import RidgeColumns
 from algorithms.histogram_boosting import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.model_io.init_model import code_labels
 from algorithms.runtime.threads import AllThreads
-from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, EstimatorAdapter, hookimpl
 
 PRIOR = 10.0  # rows that the overall mean counts as in a target statistic
 MIN_CATEGORIES = 13  # fewer categories of many rows each are split well without statistics
@@ -53,6 +53,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
 
     pairs_ = None  # of models that were pickled before there were pairs of features
     ridge_ = None  # likewise
+    _n_columns = None  # likewise; of the training rows, without the extra columns
 
     _parameter_constraints: ClassVar = {
         "effort": [StrOptions(set(EFFORTS)), Interval(Real, 0.0, None, closed="neither")],
@@ -129,6 +130,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         is_shared : bool (n_columns,), the columns that all members use: not those of regressions
         """
         self.statistics_ = self.ridge_ = None
+        self._n_columns = X.shape[1]
         if sparse.issparse(X):
             return X, np.ones(X.shape[1], bool)
         columns = self._columns_with_statistics(X, is_categorical)
@@ -208,6 +210,10 @@ class BaseBoosting(AllThreads, BaseEstimator):
         extra = self._extra_columns()
         if not extra:
             return X
+        if self._n_columns not in (None, X.shape[1]):
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the model was trained on {self._n_columns}"
+            )
         X = X.toarray() if sparse.issparse(X) else X
         return np.hstack([X, *(part.transform(X) for part in extra)])
 
@@ -394,13 +400,24 @@ def build(spec):
     return model.set_params(**spec.params)
 
 
+class BoostingAdapter(EstimatorAdapter):
+    """Adapter that refuses to export trees that use extra columns."""
+
+    def export_trees(self):
+        """Return the estimator's ``ensemble_``."""
+        if self.model._extra_columns():  # noqa: SLF001 - our own model
+            name = type(self.model).__name__
+            raise TypeError(f"{name} cannot export its trees: they use extra columns")
+        return super().export_trees()
+
+
 @hookimpl
 def register_algorithms(register):
     """Register cross-fitted boosting with the harness."""
     register(
         Algorithm(
             "cross_fitted_boosting",
-            estimator_adapter(build),
+            lambda spec: BoostingAdapter(build, spec),
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             estimators=("algorithms.BoostingClassifier", "algorithms.BoostingRegressor"),

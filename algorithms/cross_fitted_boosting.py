@@ -34,21 +34,26 @@ from algorithms.gbdt.cross_fitting import (
 from algorithms.gbdt.effort import EFFORTS, effort_of_budget, make_plan
 from algorithms.gbdt.feature_pairs import FeaturePairs
 from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
+from algorithms.gbdt.ridge_columns import RidgeColumns
 from algorithms.histogram_boosting import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.model_io.init_model import code_labels
 from algorithms.runtime.threads import AllThreads
-from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, EstimatorAdapter, hookimpl
 
 PRIOR = 10.0  # rows that the overall mean counts as in a target statistic
 MIN_CATEGORIES = 13  # fewer categories of many rows each are split well without statistics
 MANY_ROWS = 200  # of a category, on average
-MAX_TARGETS = 8  # classes, the most frequent ones, that have statistics
+RIDGE_PENALTY = 10.0  # rows; of the squared slopes of standardized features
+MAX_RIDGE_FEATURES = 300
+MAX_TARGETS = 8  # classes, the most frequent ones, that have statistics and ridge regressions
 
 
 class BaseBoosting(AllThreads, BaseEstimator):
     """Base class of the classifier and the regressor."""
 
     pairs_ = None  # of models that were pickled before there were pairs of features
+    ridge_ = None  # likewise
+    _n_columns = None  # likewise; of the training rows, without the extra columns
 
     _parameter_constraints: ClassVar = {
         "effort": [StrOptions(set(EFFORTS)), Interval(Real, 0.0, None, closed="neither")],
@@ -104,40 +109,66 @@ class BaseBoosting(AllThreads, BaseEstimator):
         self.plan_ = make_plan(self.effort_, X.shape[0], n_scores)
         seed = draw_seed(self.random_state)
         fold = stratified_folds(y, self.plan_.n_folds, seed, is_classifier=self._is_classifier)
-        columns = self._columns_with_statistics(X, is_categorical)
-        self.statistics_ = TargetStatistics(PRIOR) if columns else None
-        if columns:
-            X = np.hstack([X, self.statistics_.fit(X, columns, self._targets(y), weight, fold)])
-        trainer = self._trainer(X, y, weight, fold, is_categorical, seed)
+        X, is_shared = self._add_columns(X, self._targets(y), weight, fold, is_categorical)
+        given = y, weight, fold, is_categorical, is_shared, seed
+        trainer = self._trainer(X, *given)
         self.pairs_ = None
         if self.plan_.try_pairs and not sparse.issparse(X):
-            trainer = self._try_pairs(trainer, X, y, weight, fold, is_categorical, seed)
+            trainer = self._try_pairs(trainer, X, given)
         self.model_ = trainer.model
         result = trainer.train()
         self.rounds_ = list(result.rounds)
         self.out_of_fold_loss_, self.temperature_ = result.loss, result.temperature
         return self
 
-    def _trainer(self, X, y, weight, fold, is_categorical, seed):
-        """Return the trainer of the members on X, with its columns of target statistics."""
+    def _add_columns(self, X, targets, weight, fold, is_categorical):
+        """Add the columns of target statistics and of ridge regressions.
+
+        Returns
+        -------
+        X : (n_rows, n_columns)
+        is_shared : bool (n_columns,), the columns that all members use: not those of regressions
+        """
+        self.statistics_ = self.ridge_ = None
+        self._n_columns = X.shape[1]
+        if sparse.issparse(X):
+            return X, np.ones(X.shape[1], bool)
+        columns = self._columns_with_statistics(X, is_categorical)
+        if columns:
+            self.statistics_ = TargetStatistics(PRIOR)
+            X = np.hstack([X, self.statistics_.fit(X, columns, targets, weight, fold)])
+        n_shared, numeric = X.shape[1], np.flatnonzero(~np.asarray(is_categorical, bool))
+        if self.plan_.adds_ridge and 0 < len(numeric) <= MAX_RIDGE_FEATURES:
+            self.ridge_ = RidgeColumns(RIDGE_PENALTY)
+            X = np.hstack([X, self.ridge_.fit(X, numeric, targets, weight, fold)])
+        return X, np.arange(X.shape[1]) < n_shared
+
+    def _trainer(self, X, y, weight, fold, is_categorical, is_shared, seed):
+        """Return the trainer of the members on X with its extra columns.
+
+        All members use the columns from the end of ``is_shared`` on.
+        """
         model = self._booster(is_categorical, seed)
         rows = model._read_and_bin(X, self._decode(y), weight)  # noqa: SLF001 - our own model
         rule = StoppingRule(self.plan_.n_folds, self.plan_.max_rounds, self.plan_.patience)
-        return CrossFitTrainer(rows, fold, rule, seed)
+        n_others = X.shape[1] - len(is_shared)
+        is_shared = np.concatenate([is_shared, np.ones(n_others, bool)])
+        return CrossFitTrainer(rows, fold, rule, seed, is_shared)
 
-    def _try_pairs(self, trainer, X, y, weight, fold, is_categorical, seed):
+    def _try_pairs(self, trainer, X, given):
         """Return the trainer whose first member has the lower loss: with pairs or without.
 
-        Set ``pairs_`` if the pairs of features decrease the loss clearly.
+        Set ``pairs_`` if the pairs of features decrease the loss clearly. ``given`` holds the
+        other arguments of `_trainer`.
         """
         losses = trainer.train_first()
         is_usable = np.zeros(X.shape[1], bool)
-        is_usable[: self.n_features_in_] = ~np.asarray(is_categorical, bool)
+        is_usable[: self.n_features_in_] = ~np.asarray(given[3], bool)
         pairs = FeaturePairs.of_largest(trainer.gains(), is_usable)
         if not pairs.pairs:
             return trainer
         extended = np.hstack([X, pairs.transform(X)])
-        other = self._trainer(extended, y, weight, fold, is_categorical, seed)
+        other = self._trainer(extended, *given)
         if not is_better(other.train_first(), losses):
             return trainer
         self.pairs_ = pairs
@@ -176,17 +207,27 @@ class BaseBoosting(AllThreads, BaseEstimator):
         """Return validated X with the columns of target statistics and of pairs of features."""
         check_is_fitted(self, "model_")
         X = read_table(self, X, reset=False)
-        extra = [part for part in (self.statistics_, self.pairs_) if part is not None]
+        extra = self._extra_columns()
         if not extra:
             return X
+        if self._n_columns not in (None, X.shape[1]):
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the model was trained on {self._n_columns}"
+            )
         X = X.toarray() if sparse.issparse(X) else X
         return np.hstack([X, *(part.transform(X) for part in extra)])
+
+    def _extra_columns(self):
+        """Return what computes the extra columns of X, in their order."""
+        every = self.statistics_, self.ridge_, self.pairs_
+        return [part for part in every if part is not None]
 
     @property
     def ensemble_(self):
         """The trees, a `harness.TreeEnsemble`.
 
-        Its features are those of X, then the target statistics, then the pairs of features.
+        Its features are those of X, then the target statistics, the ridge regressions and the
+        pairs of features.
         """
         check_is_fitted(self, "model_")
         return self.model_.ensemble_
@@ -196,7 +237,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         """Sum of gains of each feature, (n_features,).
 
         The gains of target statistics count for their column, those of a pair half for each of its
-        two features.
+        two features, those of a regression by the sizes of its standardized slopes.
         """
         check_is_fitted(self, "model_")
         trees = self.model_.ensemble_
@@ -213,12 +254,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         """
         check_is_fitted(self, "model_")
         n = self.n_features_in_
-        parts = [np.eye(n)]
-        if self.statistics_ is not None:
-            parts.append(self.statistics_.shares(n))
-        if self.pairs_ is not None:
-            parts.append(self.pairs_.shares(n))
-        return np.hstack(parts)
+        return np.hstack([np.eye(n), *(part.shares(n) for part in self._extra_columns())])
 
     def describe(self):
         """Return the chosen parameters as text."""
@@ -228,6 +264,8 @@ class BaseBoosting(AllThreads, BaseEstimator):
         lines.append(f"rounds of each member: {', '.join(map(str, self.rounds_))}")
         lines.append(f"out-of-fold loss: {self.out_of_fold_loss_:.6g}")
         lines.append(f"temperature: {self.temperature_:.3f}")
+        n_ridge = 0 if self.ridge_ is None else self.ridge_.slopes.shape[1]
+        lines.append(f"columns of ridge regressions, of every second member: {n_ridge}")
         columns = [] if self.statistics_ is None else self.statistics_.columns
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         named = ", ".join(str(names[j]) for j in columns) or "none"
@@ -362,13 +400,24 @@ def build(spec):
     return model.set_params(**spec.params)
 
 
+class BoostingAdapter(EstimatorAdapter):
+    """Adapter that refuses to export trees that use extra columns."""
+
+    def export_trees(self):
+        """Return the estimator's ``ensemble_``."""
+        if self.model._extra_columns():  # noqa: SLF001 - our own model
+            name = type(self.model).__name__
+            raise TypeError(f"{name} cannot export its trees: they use extra columns")
+        return super().export_trees()
+
+
 @hookimpl
 def register_algorithms(register):
     """Register cross-fitted boosting with the harness."""
     register(
         Algorithm(
             "cross_fitted_boosting",
-            estimator_adapter(build),
+            lambda spec: BoostingAdapter(build, spec),
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             estimators=("algorithms.BoostingClassifier", "algorithms.BoostingRegressor"),

@@ -7,6 +7,9 @@ on its left-out fold has not improved for a number of rounds. The model is the m
 
 Every row has a raw score of a member that was not trained on it. These out-of-fold scores choose
 the temperature T of a classifier, which divides all raw scores.
+
+Every second member may use some extra columns that the others do not use. Then the members differ
+more, and extra columns that lead half of them astray do little harm.
 """
 
 from dataclasses import dataclass
@@ -67,10 +70,12 @@ class CrossFitTrainer:
     fold : (n_rows,) int64, the fold of each row
     rule : StoppingRule
     seed : int
+    shared : bool (n_features,), the columns that all members use
+        Members 1, 3, 5, … use the other columns, too.
     """
 
-    def __init__(self, rows, fold, rule, seed):
-        self.binned, self.rule, self.seed = rows.binned, rule, seed
+    def __init__(self, rows, fold, rule, seed, shared):
+        self.binned, self.rule, self.seed, self.shared = rows.binned, rule, seed, shared
         order = self.binned.order[0]
         self.order = order if len(order) else slice(None)
         self.model = model = rows.model
@@ -116,6 +121,9 @@ class CrossFitTrainer:
         with Workers(self.model._threads()) as workers:  # noqa: SLF001
             growers = make_growers(self.binned, workers, len(self.base))
             for member in members:
+                is_used = self.shared | (member % 2 == 1)
+                for grower in growers:
+                    grower.use_features(is_used)
                 self.kept.append(self._train_member(member, growers, workers))
 
     def _train_member(self, member, growers, workers):

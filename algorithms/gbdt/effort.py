@@ -16,6 +16,9 @@ LEAVES_OF_CLASSES = 8.0  # with three to ten classes
 MANY_CLASSES = 11
 MAX_CAT_TO_ONEHOT = 16  # bins
 ROWS_FOR_PAIRS = 1000, 200_000  # numbers of rows between which pairs of features are tried
+BINS = 63, 255  # limits of the bins of a feature, with one score
+ROWS_OF_BIN = 32
+ROWS_FOR_RIDGE = 200_000  # maximum number of rows with columns of ridge regressions
 
 
 @dataclass(frozen=True)
@@ -27,17 +30,19 @@ class Plan:
     patience: int
     learning_rate: float
     num_leaves: int
+    max_bin: int
     min_child_samples: int
     reg_lambda: float
     path_smooth: float
     max_cat_to_onehot: int  # bins up to which one category is split from the others
     extra_trees: bool  # one random threshold for each feature of a node
     try_pairs: bool  # whether differences and products of features are tried as columns
+    adds_ridge: bool  # whether every second member uses columns of ridge regressions
 
     def booster_params(self):
         """Return the parameters of the histogram booster."""
         plan = asdict(self)
-        for name in ("n_folds", "max_rounds", "patience", "try_pairs"):
+        for name in ("n_folds", "max_rounds", "patience", "try_pairs", "adds_ridge"):
             del plan[name]
         return plan
 
@@ -66,16 +71,19 @@ def make_plan(effort, n_rows, n_scores=1):
     n_folds = 3 if effort < 2.0 else 6 if effort < 12.0 else 12
     rate = min(0.25, max(0.02, 0.17 / effort**0.27))
     leaves = LEAVES_OF_CLASSES if 1 < n_scores < MANY_CLASSES else LEAVES
+    fewest, most = BINS
     return Plan(
         n_folds=min(n_folds, n_rows),
         max_rounds=round(60.0 / rate),
         patience=round(1.6 / rate),
         learning_rate=rate,
         num_leaves=max(4, min(64, round(leaves * (n_rows / 1000.0) ** 0.6))),
+        max_bin=max(fewest, min(most, n_rows // ROWS_OF_BIN)) if n_scores == 1 else most,
         min_child_samples=max(2, min(20, n_rows // 200)),
         reg_lambda=0.01,
         path_smooth=1.0,
         max_cat_to_onehot=MAX_CAT_TO_ONEHOT,
         extra_trees=True,
         try_pairs=effort >= 2.0 and n_scores == 1 and has_rows,
+        adds_ridge=n_rows <= ROWS_FOR_RIDGE,
     )

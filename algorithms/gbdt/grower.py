@@ -150,6 +150,11 @@ class Grower:
 
         self.workers.share(run, self.size, self.team)
 
+    def use_features(self, is_used):
+        """Use only some features in all further trees, bool (n_features,)."""
+        self.growth.weight[:] = is_used
+        self.growth.leaf_weight[:] = is_used
+
     def _threads_for(self, records):
         """Return the `ResidentThreads` for these packed gradients and all columns."""
         given = self.team, self.bins, records, self.growth, self.scratch, self.rules

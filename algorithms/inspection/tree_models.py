@@ -1,8 +1,8 @@
 """Trees, rows and feature names of fitted models: our estimators, views, and the libraries' models.
 
 A model with columns derived from those of X, such as target statistics, has trees on more columns
-than X has. SHAP values and importances of a derived column are divided equally among its source
-columns.
+than X has. SHAP values and importances of a derived column are divided among its source columns, by
+the shares that the model gives.
 """
 
 from collections.abc import Callable

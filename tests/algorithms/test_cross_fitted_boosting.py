@@ -11,7 +11,12 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from algorithms import BoostingClassifier, BoostingRegressor, HistogramBoostingRegressor
+from algorithms import (
+    BoostingClassifier,
+    BoostingRegressor,
+    HistogramBoostingRegressor,
+    cross_fitted_boosting,
+)
 from algorithms.gbdt import cross_fitting, thread_choice
 from algorithms.gbdt.cross_fitting import stratified_folds
 from algorithms.gbdt.effort import effort_of_budget, make_plan
@@ -181,6 +186,13 @@ def test_plans_of_several_classes():
     one, few, many = (make_plan(4.0, 2000, n_scores) for n_scores in (1, 5, 26))
     assert few.num_leaves < one.num_leaves == many.num_leaves
     assert [plan.try_pairs for plan in (one, few, many)] == [True, False, False]
+    assert [plan.max_bin for plan in (one, few, many)] == [63, 255, 255]
+
+
+def test_bins_and_columns_of_regressions_follow_the_rows():
+    plans = [make_plan(4.0, n_rows) for n_rows in (10, 4000, 100_000, 300_000)]
+    assert [plan.max_bin for plan in plans] == [63, 125, 255, 255]
+    assert [plan.adds_ridge for plan in plans] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -211,11 +223,12 @@ def test_rare_classes_and_few_rows_are_trained():
     np.testing.assert_array_equal(loaded.predict_proba(X), proba)
 
 
-def test_models_pickled_before_pairs_and_linear_leaves_predict():
+def test_models_pickled_before_extra_columns_and_linear_leaves_predict(monkeypatch):
+    monkeypatch.setattr(cross_fitted_boosting, "MAX_RIDGE_FEATURES", 0)
     X, y = regression_table(40)
     model = BoostingRegressor(**CHEAPEST, random_state=0).fit(X, y)
     expected = model.predict(X)
-    del model.__dict__["pairs_"], model.model_._walker.__dict__["linear"]
+    del model.__dict__["pairs_"], model.__dict__["ridge_"], model.model_._walker.__dict__["linear"]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)
 
 
@@ -257,6 +270,38 @@ def test_pairs_with_missing_and_huge_values():
     assert np.isfinite(model.predict(X)).all()
 
 
+def slanted_table(n_rows):
+    """Return a table of six features whose classes a slanted plane separates, and the classes."""
+    X = np.random.default_rng(8).normal(size=(n_rows, 6))
+    return X, (X.sum(axis=1) > 0.0).astype(int)
+
+
+def test_every_second_member_uses_columns_of_ridge_regressions():
+    X, y = slanted_table(500)
+    model = BoostingClassifier(**LOW).fit(X, y)
+    assert model.ensemble_.n_features == 7
+    trees, counts = model.ensemble_, []
+    first = 0
+    for rounds in model.rounds_:
+        nodes = slice(trees.offsets[first], trees.offsets[first + rounds])
+        counts.append(int((trees.feature[nodes] == 6).sum()))
+        first += rounds
+    assert counts[0] == counts[2] == 0
+    assert counts[1] > 0
+    assert "every second member: 1" in model.describe()
+    assert mixing_of(model).shape == (6, 7)
+
+
+def test_columns_of_ridge_regressions_decrease_the_loss_at_a_slanted_plane(monkeypatch):
+    X, y = slanted_table(900)
+    with_ridge = BoostingClassifier(n_jobs=1).fit(X[:400], y[:400])
+    monkeypatch.setattr(cross_fitted_boosting, "MAX_RIDGE_FEATURES", 0)
+    without = BoostingClassifier(n_jobs=1).fit(X[:400], y[:400])
+    assert without.ridge_ is None
+    losses = [log_loss(y[400:], one.predict_proba(X[400:])) for one in (with_ridge, without)]
+    assert losses[0] < 0.8 * losses[1]
+
+
 def test_sparse_rows_are_predicted_with_pairs():
     X, y = table_of_products(1000)
     model = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
@@ -273,4 +318,4 @@ def test_contributions_of_pairs_are_divided_among_their_features():
     assert shares.shape == (5, model.ensemble_.n_features)
     np.testing.assert_array_equal(shares.sum(axis=0), 1.0)
     first = model.pairs_.pairs[0]
-    assert shares[list(first), 5].tolist() == [0.5, 0.5]
+    assert shares[list(first), 6].tolist() == [0.5, 0.5]

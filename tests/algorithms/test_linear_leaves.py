@@ -174,7 +174,9 @@ def test_cross_fitted_members_have_linear_leaves():
     losses = []
     for flag in (False, True):
         rows = HistogramBoostingRegressor(linear_tree=flag)._read_and_bin(X, y)
-        result = CrossFitTrainer(rows, fold, StoppingRule(3, 20, 5), 1).train()
+        result = CrossFitTrainer(
+            rows, fold, StoppingRule(3, 20, 5), 1, np.ones(X.shape[1], bool)
+        ).train()
         assert (rows.model.ensemble_.linear is not None) == flag
         losses.append(result.loss)
     assert losses[1] < 0.8 * losses[0]

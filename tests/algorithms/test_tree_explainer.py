@@ -22,6 +22,7 @@ from algorithms import (
     SymmetricBoostingRegressor,
     VotingClassifier,
 )
+from algorithms.inspection.tree_models import read_model_trees
 from algorithms.prediction.shap_values import contributions
 
 TREES = [name for name in LOCAL if not name.startswith(("Voting", "Stacking"))]
@@ -72,7 +73,9 @@ def assert_consistent(explainer, rows, raw):
 def test_every_model_of_ours(explainer_of, name):
     rows, y = table(name)
     model = small(name).fit(rows, y)
-    assert_consistent(explainer_of(model, n_jobs=1), rows[:9], model.ensemble_.raw(rows[:9]))
+    trees = read_model_trees(model)
+    raw = trees.ensemble.raw(trees.read_rows(rows[:9]))
+    assert_consistent(explainer_of(model, n_jobs=1), rows[:9], raw)
 
 
 def test_several_classes_and_scores(explainer_of):

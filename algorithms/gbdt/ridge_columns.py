@@ -1,0 +1,120 @@
+"""Extra columns of ridge regressions: linear functions of the numeric features.
+
+A tree needs many splits to follow a slanted plane, but one split if there is a column of the linear
+function that is constant on it. The functions are ridge regressions of the targets (for a
+classifier, of the indicators of the classes) on standardized features.
+
+A training row must not enter its own column, or the column would contain its target. So the rows
+are divided into folds, and the column of a training row is computed by the regression on the other
+folds. The column of a new row is computed by the regression on all training rows.
+
+The products and solutions of several BLAS threads have other bits than those of one, so one thread
+computes them.
+"""
+
+from functools import cache
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+LIMIT = 4.0  # standardized values are between −LIMIT and LIMIT
+
+
+class RidgeColumns:
+    """Out-of-fold predictions of ridge regressions.
+
+    Parameters
+    ----------
+    penalty : float
+        Penalty λ of the squared slopes of standardized features, in rows.
+    """
+
+    def __init__(self, penalty):
+        self.penalty = penalty
+
+    def fit(self, X, columns, targets, weight, fold):
+        """Fit the regressions, and return the extra columns of the training rows.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) float array, NaN where missing
+        columns : numbers of the numeric columns
+        targets : (n_rows, n_targets) float64
+        weight : (n_rows,) float64, or None
+        fold : (n_rows,) int64, the fold of each row; every number below the largest one occurs
+
+        Returns
+        -------
+        float64 (n_rows, n_targets)
+        """
+        self.columns = np.asarray(columns)
+        self.mean, self.scale = mean_and_scale(X[:, self.columns].astype(np.float64))
+        values = self._standardized(X)
+        weighted = values if weight is None else values * (weight / weight.mean())[:, None]
+        with blas_libraries().limit(limits=1, user_api="blas"):
+            return self._fit_folds(values, weighted, targets, fold)
+
+    def _fit_folds(self, values, weighted, targets, fold):
+        """Fit the regressions on standardized values; return the extra columns."""
+        rows_of_folds = [fold == k for k in range(int(fold.max()) + 1)]
+        products = [weighted[own].T @ values[own] for own in rows_of_folds]
+        moments = [weighted[own].T @ targets[own] for own in rows_of_folds]
+        all_products, all_moments = sum(products), sum(moments)
+        extra = np.empty(targets.shape)
+        for own, product, moment in zip(rows_of_folds, products, moments, strict=True):
+            slopes = self._solve(all_products - product, all_moments - moment)
+            extra[own] = add_products(values[own], slopes)
+        self.slopes = self._solve(all_products, all_moments)
+        return extra
+
+    def transform(self, X):
+        """Return the extra columns of new rows."""
+        return add_products(self._standardized(X), self.slopes)
+
+    def shares(self, n_features):
+        """Return the share of each feature in each extra column, (n_features, n_targets)."""
+        sizes = np.abs(self.slopes[:-1]) + np.finfo(float).tiny
+        shares = np.zeros((n_features, sizes.shape[1]))
+        shares[self.columns] = sizes / sizes.sum(axis=0)
+        return shares
+
+    def _standardized(self, X):
+        """Return the standardized numeric features and a column of ones; 0 where missing."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = (X[:, self.columns].astype(np.float64) - self.mean) / self.scale
+        values = np.clip(np.nan_to_num(values, nan=0.0), -LIMIT, LIMIT)
+        return np.hstack([values, np.ones((len(values), 1))])
+
+    def _solve(self, products, moments):
+        """Return the slopes, and the constants as the last row."""
+        penalized = products.copy()
+        penalized[np.diag_indices(len(products) - 1)] += self.penalty
+        return np.linalg.solve(penalized, moments)
+
+
+@cache
+def blas_libraries():
+    """Return the controller of the BLAS libraries that are loaded; finding them takes a while."""
+    return ThreadpoolController()
+
+
+def mean_and_scale(values):
+    """Return mean and standard deviation of the finite values of each column, (n_columns,).
+
+    The scale is 1 where they are all equal or where their squares overflow.
+    """
+    is_finite = np.isfinite(values)
+    count = np.maximum(is_finite.sum(axis=0), 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.where(is_finite, values / count, 0.0).sum(axis=0)
+        variance = np.where(is_finite, (values - mean) ** 2 / count, 0.0).sum(axis=0)
+        scale = np.sqrt(variance)
+    return mean, np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
+
+
+def add_products(values, slopes):
+    """Return values @ slopes; the bits of a row do not depend on the other rows."""
+    total = np.zeros((len(values), slopes.shape[1]))
+    for column, slope in zip(values.T, slopes, strict=True):
+        total += column[:, None] * slope
+    return total

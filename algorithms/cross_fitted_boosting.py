@@ -4,7 +4,8 @@
 
 Member k of K is a histogram booster (`algorithms/gbdt`) trained on all rows but fold k. It stops
 when its loss on fold k stops improving. All members share the bins. Categorical columns get extra
-columns of target statistics (Micci-Barreca, SIGKDD Explorations 2001), computed out of fold. The
+columns of target statistics (Micci-Barreca, SIGKDD Explorations 2001), computed out of fold. Every
+second member also uses columns of ridge regressions (`algorithms/gbdt/ridge_columns.py`). The
 temperature T of a classifier minimizes the out-of-fold log loss.
 
 One argument, ``effort``, says how much time training may take. Everything else follows from the
@@ -146,7 +147,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
     def _trainer(self, X, y, weight, fold, is_categorical, is_shared, seed):
         """Return the trainer of the members on X with its extra columns.
 
-        All members use the columns from the end of ``is_shared`` on.
+        Columns of X beyond ``len(is_shared)`` are used by all members.
         """
         model = self._booster(is_categorical, seed)
         rows = model._read_and_bin(X, self._decode(y), weight)  # noqa: SLF001 - our own model
@@ -212,13 +213,14 @@ class BaseBoosting(AllThreads, BaseEstimator):
             return X
         if self._n_columns not in (None, X.shape[1]):
             raise ValueError(
-                f"X has {X.shape[1]} features, but the model was trained on {self._n_columns}"
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self._n_columns} features as input"
             )
         X = X.toarray() if sparse.issparse(X) else X
         return np.hstack([X, *(part.transform(X) for part in extra)])
 
     def _extra_columns(self):
-        """Return what computes the extra columns of X, in their order."""
+        """Return the fitted transformers of the extra columns, in column order."""
         every = self.statistics_, self.ridge_, self.pairs_
         return [part for part in every if part is not None]
 
@@ -237,7 +239,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         """Sum of gains of each feature, (n_features,).
 
         The gains of target statistics count for their column, those of a pair half for each of its
-        two features, those of a regression by the sizes of its standardized slopes.
+        two features, those of a regression by the absolute values of its standardized slopes.
         """
         check_is_fitted(self, "model_")
         trees = self.model_.ensemble_
@@ -265,7 +267,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         lines.append(f"out-of-fold loss: {self.out_of_fold_loss_:.6g}")
         lines.append(f"temperature: {self.temperature_:.3f}")
         n_ridge = 0 if self.ridge_ is None else self.ridge_.slopes.shape[1]
-        lines.append(f"columns of ridge regressions, of every second member: {n_ridge}")
+        lines.append(f"ridge regression columns (every second member): {n_ridge}")
         columns = [] if self.statistics_ is None else self.statistics_.columns
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         named = ", ".join(str(names[j]) for j in columns) or "none"
@@ -407,7 +409,10 @@ class BoostingAdapter(EstimatorAdapter):
         """Return the estimator's ``ensemble_``."""
         if self.model._extra_columns():  # noqa: SLF001 - our own model
             name = type(self.model).__name__
-            raise TypeError(f"{name} cannot export its trees: they use extra columns")
+            raise TypeError(
+                f"{name} cannot export its trees: they use columns computed from X (target "
+                "statistics, ridge regressions or pairs of features)"
+            )
         return super().export_trees()
 
 

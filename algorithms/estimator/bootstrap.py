@@ -68,11 +68,12 @@ def draw(random, with_replacement, population, count):
 
 
 def reseed(random, seed):
-    """Return a random state with the stream of ``check_random_state(seed)``, for an integer seed.
+    """Return a RandomState seeded as ``check_random_state(seed)``, for an integer seed.
 
     Parameters
     ----------
-    random : RandomState, seeded again; a new one takes longer than a small tree. None: a new one.
+    random : RandomState or None
+        It is seeded again, which is faster than making a new one. None makes one.
     """
     if random is None:
         return check_random_state(seed)

@@ -9,7 +9,7 @@ Every row has a raw score of a member that was not trained on it. These out-of-f
 the temperature T of a classifier, which divides all raw scores.
 
 Every second member may use some extra columns that the others do not use. Then the members differ
-more, and extra columns that lead half of them astray do little harm.
+more, and extra columns that overfit affect only half of the members.
 """
 
 from dataclasses import dataclass

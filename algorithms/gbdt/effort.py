@@ -16,9 +16,9 @@ LEAVES_OF_CLASSES = 8.0  # with three to ten classes
 MANY_CLASSES = 11
 MAX_CAT_TO_ONEHOT = 16  # bins
 ROWS_FOR_PAIRS = 1000, 200_000  # numbers of rows between which pairs of features are tried
-BINS = 63, 255  # limits of the bins of a feature, with one score
-ROWS_OF_BIN = 32
-ROWS_FOR_RIDGE = 200_000  # maximum number of rows with columns of ridge regressions
+BINS = 63, 255  # lowest and highest max_bin of a model with one score
+ROWS_PER_BIN = 32
+MAX_ROWS_FOR_RIDGE = 200_000  # maximum number of rows with columns of ridge regressions
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ def make_plan(effort, n_rows, n_scores=1):
         patience=round(1.6 / rate),
         learning_rate=rate,
         num_leaves=max(4, min(64, round(leaves * (n_rows / 1000.0) ** 0.6))),
-        max_bin=max(fewest, min(most, n_rows // ROWS_OF_BIN)) if n_scores == 1 else most,
+        max_bin=max(fewest, min(most, n_rows // ROWS_PER_BIN)) if n_scores == 1 else most,
         min_child_samples=max(2, min(20, n_rows // 200)),
         reg_lambda=0.01,
         path_smooth=1.0,
         max_cat_to_onehot=MAX_CAT_TO_ONEHOT,
         extra_trees=True,
         try_pairs=effort >= 2.0 and n_scores == 1 and has_rows,
-        adds_ridge=n_rows <= ROWS_FOR_RIDGE,
+        adds_ridge=n_rows <= MAX_ROWS_FOR_RIDGE,
     )

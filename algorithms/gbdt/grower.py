@@ -129,9 +129,9 @@ class Grower:
 
     @property
     def leaf_of(self):
-        """Leaf of each row in the last tree, (n_rows,) uint16 or uint32; overwritten by the next.
+        """Leaf of each row in the last tree, uint16 or uint32 (n_rows,).
 
-        It is written when it is first read. Only one thread may read it.
+        It is computed at the first access after `grow`, which overwrites it. Not thread-safe.
         """
         if not self._is_marked:
             self._mark()

@@ -1,15 +1,14 @@
 """Extra columns of ridge regressions: linear functions of the numeric features.
 
-A tree needs many splits to follow a slanted plane, but one split if there is a column of the linear
-function that is constant on it. The functions are ridge regressions of the targets (for a
+A tree needs many axis-parallel splits to approximate an oblique boundary. One split on a linear
+function of the features replaces them. The functions are ridge regressions of the targets (for a
 classifier, of the indicators of the classes) on standardized features.
 
 A training row must not enter its own column, or the column would contain its target. So the rows
 are divided into folds, and the column of a training row is computed by the regression on the other
 folds. The column of a new row is computed by the regression on all training rows.
 
-The products and solutions of several BLAS threads have other bits than those of one, so one thread
-computes them.
+The last bits of BLAS results depend on the number of threads, so one thread computes them.
 """
 
 from functools import cache
@@ -38,10 +37,10 @@ class RidgeColumns:
         Parameters
         ----------
         X : (n_rows, n_features) float array, NaN where missing
-        columns : numbers of the numeric columns
+        columns : int64 (n_numeric,), indices of the numeric columns
         targets : (n_rows, n_targets) float64
         weight : (n_rows,) float64, or None
-        fold : (n_rows,) int64, the fold of each row; every number below the largest one occurs
+        fold : int64 (n_rows,), 0 … n_folds − 1; no fold is empty
 
         Returns
         -------
@@ -68,11 +67,11 @@ class RidgeColumns:
         return extra
 
     def transform(self, X):
-        """Return the extra columns of new rows."""
+        """Return the extra columns of new rows, float64 (n_rows, n_targets)."""
         return add_products(self._standardized(X), self.slopes)
 
     def shares(self, n_features):
-        """Return the share of each feature in each extra column, (n_features, n_targets)."""
+        """Return each feature's share of the absolute slopes, float64 (n_features, n_targets)."""
         sizes = np.abs(self.slopes[:-1]) + np.finfo(float).tiny
         shares = np.zeros((n_features, sizes.shape[1]))
         shares[self.columns] = sizes / sizes.sum(axis=0)

@@ -8,13 +8,14 @@ from statistics import fmean
 
 from harness.analysis.across import PairTest, compare_differences
 
-STAGES = (("tuned", "default"), ("ensembled", "tuned"))  # track, and the track before it
+# A track, and the one it is compared with.
+COMPARISONS = (("tuned", "default"), ("ensembled", "tuned"))
 ALL = ""  # stands for the mean over the algorithms
 
 
 @dataclass(frozen=True)
 class SearchGain:
-    """Decrease of the loss by one more stage of a search.
+    """Decrease of the loss from one track to the next.
 
     Attributes
     ----------
@@ -24,7 +25,7 @@ class SearchGain:
         The two tracks that are compared.
     test
         Signed-rank test over datasets. Differences are shares of each dataset's gap; above 0
-        ``track`` has the lower loss. ``holm`` is adjusted over the algorithms and stages.
+        ``track`` has the lower loss. ``holm`` is adjusted over the algorithms and comparisons.
     """
 
     algorithm: str
@@ -36,10 +37,10 @@ class SearchGain:
 def search_gains(
     losses: Mapping[tuple[str, str], Mapping[str, float]], gaps: Mapping[str, float], tie: float
 ) -> tuple[SearchGain, ...]:
-    """Return the gains of each stage: first the mean over the algorithms, then each algorithm.
+    """Return the gains of each comparison: first the mean over the algorithms, then each algorithm.
 
-    The mean uses the datasets that every algorithm of the stage has; it is left out if there is
-    only one algorithm or no such dataset.
+    The mean uses the datasets that every algorithm of the comparison has; it is left out if there
+    is only one algorithm or no such dataset.
 
     Parameters
     ----------
@@ -52,25 +53,28 @@ def search_gains(
         Differences within ±``tie`` count as ties.
     """
     found = {
-        (name, stage): differences
-        for stage in STAGES
+        (name, comparison): differences
+        for comparison in COMPARISONS
         for name in dict.fromkeys(name for name, _ in losses)
-        if (differences := _differences(losses, gaps, name, stage))
+        if (differences := _differences(losses, gaps, name, comparison))
     }
     single = compare_differences({_key(k): list(d.values()) for k, d in found.items()}, tie=tie)
     tests = dict(zip(found, single, strict=True))
     gains = []
-    for stage in STAGES:
-        names = [name for name, own in found if own == stage]
-        if (mean := _mean([found[name, stage] for name in names])) and len(names) > 1:
-            (test,) = compare_differences({stage: mean}, tie=tie)
-            gains.append(SearchGain(ALL, *stage, test))
-        gains += [SearchGain(n, *stage, replace(tests[n, stage], pair=stage)) for n in names]
+    for comparison in COMPARISONS:
+        names = [name for name, own in found if own == comparison]
+        if (mean := _mean([found[name, comparison] for name in names])) and len(names) > 1:
+            (test,) = compare_differences({comparison: mean}, tie=tie)
+            gains.append(SearchGain(ALL, *comparison, test))
+        gains += [
+            SearchGain(n, *comparison, replace(tests[n, comparison], pair=comparison))
+            for n in names
+        ]
     return tuple(gains)
 
 
 def _key(found: tuple[str, tuple[str, str]]) -> tuple[str, str]:
-    """Return a distinct pair of names for an algorithm and a stage."""
+    """Return a distinct pair of names for an algorithm and a comparison."""
     return found[0], found[1][0]
 
 
@@ -78,10 +82,10 @@ def _differences(
     losses: Mapping[tuple[str, str], Mapping[str, float]],
     gaps: Mapping[str, float],
     name: str,
-    stage: tuple[str, str],
+    comparison: tuple[str, str],
 ) -> dict[str, float]:
-    """Return dataset → decrease of an algorithm's loss in a stage, as a share of the gap."""
-    after, before = (losses.get((name, track), {}) for track in stage)
+    """Return dataset → decrease of an algorithm's loss in a comparison, as a share of the gap."""
+    after, before = (losses.get((name, track), {}) for track in comparison)
     return {
         dataset: (before[dataset] - after[dataset]) / gaps[dataset]
         for dataset in after

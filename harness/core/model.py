@@ -411,7 +411,8 @@ class Metric:
     summary
         One line for `harness list metrics`, with the unit.
     bounds
-        Lowest and highest possible score; intervals of mean scores end there.
+        Lowest and highest possible score, in the metric's unit. The confidence interval of a mean
+        score is clipped to them.
     """
 
     name: str

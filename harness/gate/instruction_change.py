@@ -55,7 +55,9 @@ class InstructionChange:
 def count_changes(
     duels: Iterable[Duel], folder: Path, deadline: float, progress: Progress
 ) -> tuple[tuple[InstructionChange, ...], str]:
-    """Return the changes of the head of each duel against its base, and why there are none.
+    """Return the changes of the head of each duel against its base, and a reason.
+
+    The reason says why nothing was counted; else it is "".
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Measurements that need several workers: duels, tree comparisons, diagnostics."""
+"""Measurements in own workers: duels, tree comparisons, diagnostics, instruction counts."""

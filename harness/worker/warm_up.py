@@ -47,7 +47,7 @@ def are_packaged(algorithm: Algorithm, plugin: str, params: Sequence[Mapping[str
     """Return whether compiled kernels for all of these params come with the plugin's package.
 
     A package has the kernels of an algorithm's own params and of its variants. Numbers in
-    params never choose other kernels. Of a tuned trial all configurations are looked at.
+    params never choose other kernels. All configurations of a tuned trial are checked.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from harness import Section, hookimpl
 from harness.analysis.all_pairs import gaps_of
-from harness.analysis.search_gains import ALL, STAGES, SearchGain, search_gains
+from harness.analysis.search_gains import ALL, COMPARISONS, SearchGain, search_gains
 from harness.analysis.trajectories import Trajectory, bands_by_number, bands_by_time, trajectories
 from reports.blocks.blocks import Block, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table, numeric
@@ -59,7 +59,7 @@ def _gains(page: Page) -> list[Block]:
     if not gains:
         return []
     shown = [gain for gain in gains if gain.algorithm == ALL] or gains
-    sentences = [Paragraph(gain_sentence(gain)) for gain in shown[: len(STAGES)]]
+    sentences = [Paragraph(gain_sentence(gain)) for gain in shown[: len(COMPARISONS)]]
     return [Panel("Gains", [*sentences, _table(page, gains)], page.anchor("tuning", "gains"))]
 
 
@@ -86,7 +86,7 @@ def gain_sentence(gain: SearchGain) -> str:
     low, high = (f"{signed(round(100 * end, 2))}{SPACE}%" for end in (found.low, found.high))
     interval = f"95{SPACE}% interval {low} to {high} of the gap, {over}"
     if found.low <= 0 <= found.high:
-        return f"{what} does not change the {loss} measurably ({interval})."
+        return f"{what}: these datasets do not show whether the {loss} changes ({interval})."
     verb = "lowers" if found.value > 0 else "raises"
     size = f"{digits(abs(100 * found.value), 2)}{SPACE}%"
     return f"{what} {verb} the {loss} by {size} ({interval})."
@@ -95,7 +95,7 @@ def gain_sentence(gain: SearchGain) -> str:
 def _table(page: Page, gains: Sequence[SearchGain]) -> Table:
     columns = [
         Column("Algorithm"),
-        Column("Stage"),
+        Column("Comparison"),
         Column("Datasets", numeric=True),
         Column("Decrease of the loss", numeric=True, unit="share of the gap"),
         *numeric("Low", "High"),

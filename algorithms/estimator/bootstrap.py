@@ -81,7 +81,7 @@ def reseed(random, seed):
     return random
 
 
-def draw_seed(random):
+def draw_tree_seed(random):
     """Return the seed of a tree's own random stream."""
     return random.randint(0, SEEDS)
 

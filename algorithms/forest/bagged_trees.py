@@ -4,7 +4,7 @@ import numpy as np
 from numpy.random import RandomState
 from scipy.sparse import issparse
 
-from algorithms.estimator.bootstrap import draw_seed, reseed
+from algorithms.estimator.bootstrap import draw_tree_seed, reseed
 from algorithms.estimator.outputs import count_outputs
 from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import FEATURE, STEP, add_values, find_leaves
@@ -50,7 +50,7 @@ def grow_drawn(models, draw, size, table, y, workers):
         drawn = [draw(i, random) for i in some]
         trees = [None] * len(some)
         if grower is not None:
-            seeds = [draw_seed(reseed(random, models[i].random_state)) for i in some]
+            seeds = [draw_tree_seed(reseed(random, models[i].random_state)) for i in some]
             columns, rows = zip(*drawn, strict=True)
             batch = np.array(columns, np.int64), np.array(rows, np.int32)
             trees = grower.grow(*batch, np.array(seeds, np.int64))

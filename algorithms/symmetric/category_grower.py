@@ -45,7 +45,7 @@ class CategoryGrower(SymmetricGrower):
         self.data, self.used_groups = data, set()
         self.sources = self._list_sources()
         self.levels = np.array([self._count_levels(one) for one in self.sources], np.int64)
-        self.is_free = np.array([isinstance(one, (int, Indicator)) for one in self.sources], bool)
+        self.is_exempt = np.array([isinstance(one, (int, Indicator)) for one in self.sources], bool)
         shape = len(data.orders), len(self.sources), len(data.X)
         self.all_columns = np.empty(shape, np.uint8)
         self.all_rows = np.empty((shape[0], shape[2], shape[1]), np.uint8)
@@ -122,16 +122,16 @@ class CategoryGrower(SymmetricGrower):
         self.n_splits += 1
         return number, self.search.choose(number, quantiles_of(noise), seed)
 
-    def _penalties(self, levels, is_free):
+    def _penalties(self, levels, is_exempt):
         """Return the factor of each score: below 1 for statistics that no tree has used.
 
         Parameters
         ----------
         levels : (n_candidates,), levels of a statistic's projection
-        is_free : bool (n_candidates,), columns without a penalty
+        is_exempt : bool (n_candidates,), columns without a penalty
         """
         factors = (1.0 + levels / max(levels.max(initial=0.0), 1.0)) ** -self.params.model_size_reg
-        return np.where(is_free, 1.0, factors)
+        return np.where(is_exempt, 1.0, factors)
 
     def _mark_used(self, split):
         """Exempt the statistics of a split's group from `model_size_reg`."""
@@ -139,7 +139,7 @@ class CategoryGrower(SymmetricGrower):
             return
         self.used_groups.add(group)
         if split.feature.projection.is_single:
-            self.is_free |= [hasattr(s, "group") and s.group == group for s in self.sources]
+            self.is_exempt |= [hasattr(s, "group") and s.group == group for s in self.sources]
 
     def make_split(self, f, split_bin, column):
         """Return the `TreeSplit` of a static column.

@@ -88,7 +88,7 @@ class CombinationSearch:
         cache = np.empty((n_slots, n_statistics, n_rows), np.uint8), np.empty(n_slots, np.int64)
         return CategoryTree(
             search=search,
-            static=StaticColumns(*columns, grower.levels, grower.is_free),
+            static=StaticColumns(*columns, grower.levels, grower.is_exempt),
             candidates=Candidates(grower.best_score, grower.best_bin, scores, bins),
             cache=StatisticCache(*cache),
             ctrs=self.ctrs,
@@ -134,18 +134,18 @@ class CombinationSearch:
         return CombinationArrays(
             state=np.zeros(fields.FIELDS, np.int64),
             n_columns=n_columns,
-            max_complexity=int(data.params.max_ctr_complexity),
+            max_ctr_complexity=int(data.params.max_ctr_complexity),
             is_usable=np.empty(len(self.grower.sources), bool),
             added=np.empty(n_counted, np.int64),
             split_key=np.empty(width, np.int64),
             base_keys=np.empty((depth, width), np.int64),
             is_statistic=np.empty(depth, bool),
-            members=np.empty((depth, n_counted), np.int64),
-            n_members=np.empty(depth, np.int64),
+            combinations_of_base=np.empty((depth, n_counted), np.int64),
+            n_combinations_of_base=np.empty(depth, np.int64),
             keys=np.empty((n_combinations, width), np.int64),
             hashes=np.empty(n_combinations, np.int64),
             known=empty_combinations(n_combinations),
-            is_free=np.empty((n_combinations, n_statistics), bool),
+            is_exempt=np.empty((n_combinations, n_statistics), bool),
             new=empty_combinations(n_combinations + depth),
             listed=np.empty(n_combinations, np.int64),
             listed_slots=np.empty(n_combinations + depth, np.int64),
@@ -347,13 +347,16 @@ def empty_projections(capacity, width, n_statistics):
     width : int, length of a key
     n_statistics : int, statistics of a combination
     """
-    keys, is_free = np.zeros((capacity, width), np.int64), np.zeros((capacity, n_statistics), bool)
-    return UsedProjections(keys, is_free, np.full(2 * capacity, -1))
+    keys, is_exempt = (
+        np.zeros((capacity, width), np.int64),
+        np.zeros((capacity, n_statistics), bool),
+    )
+    return UsedProjections(keys, is_exempt, np.full(2 * capacity, -1))
 
 
 def grow_projections(used, count):
     """Return `UsedProjections` of twice the capacity, with the first ``count`` projections."""
-    grown = empty_projections(2 * len(used.keys), used.keys.shape[1], used.is_free.shape[1])
-    grown.keys[:count], grown.is_free[:count] = used.keys[:count], used.is_free[:count]
+    grown = empty_projections(2 * len(used.keys), used.keys.shape[1], used.is_exempt.shape[1])
+    grown.keys[:count], grown.is_exempt[:count] = used.keys[:count], used.is_exempt[:count]
     fill_buckets(grown, count)
     return grown

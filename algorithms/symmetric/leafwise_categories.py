@@ -56,7 +56,7 @@ class LeafwiseCategoryGrower(CategoricalNodes, LeafwiseGrower, CategoryGrower):
 
     def _choose(self, scores, unsplit):
         """Return the best split of a leaf and its gain; parameters are those of the base class."""
-        factors = self._penalties(self.levels[self.usable], self.is_free[self.usable])
+        factors = self._penalties(self.levels[self.usable], self.is_exempt[self.usable])
         gains = scores * factors - unsplit
         at = int(gains.argmax())
         f = int(self.usable[at])

@@ -80,12 +80,12 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
 
     def _combination_candidates(self):
         """Return scores, numbers of categories, and exemptions from the penalty, by statistic."""
-        scores, levels, is_free = [np.empty(0)], [], []
+        scores, levels, is_exempt = [np.empty(0)], [], []
         for one in self.combinations.values():
             scores.append(one.best_score)
             levels += [one.own.n_levels] * len(one.features)
-            is_free += [own.group in self.used_groups for own in one.own.statistics]
-        return np.concatenate(scores), np.array(levels, np.int64), np.array(is_free, bool)
+            is_exempt += [own.group in self.used_groups for own in one.own.statistics]
+        return np.concatenate(scores), np.array(levels, np.int64), np.array(is_exempt, bool)
 
     def _combination_split(self, f):
         """Return the best split of one of these statistics, a `TreeSplit`."""
@@ -98,15 +98,15 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
 
     def _best(self, usable, noise, seed):
         """Return the number of the best split in this tree, and its bin."""
-        static = self.best_score, self.levels, self.is_free
+        static = self.best_score, self.levels, self.is_exempt
         if usable is not self.features:
             static = [own[usable] for own in static]
         pairs = zip(static, self._combination_candidates(), strict=True)
-        scores, levels, is_free = (np.concatenate(pair) for pair in pairs)
+        scores, levels, is_exempt = (np.concatenate(pair) for pair in pairs)
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
             scores = scores + noise * NORMAL[drawn]
-        at = int((scores * self._penalties(levels, is_free)).argmax())
+        at = int((scores * self._penalties(levels, is_exempt)).argmax())
         if at < len(usable):
             f = int(usable[at])
             split = self.make_split(f, int(self.best_bin[f]), self.table.columns[f])

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from algorithms.estimator.bootstrap import draw_seed
+from algorithms.estimator.bootstrap import draw_tree_seed
 from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import validate_data
@@ -130,7 +130,7 @@ class BaseDecisionTree(BaseEstimator):
         sorts_in_nodes = self._sorts_in_nodes or self.n_outputs_ > 1
         if self.n_outputs_ > 1 and self.monotonic_cst is not None:
             raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
-        seed = draw_seed(check_random_state(self.random_state))
+        seed = draw_tree_seed(check_random_state(self.random_state))
         weight, unit = (weight, 1.0) if self.parity is not None else split_unit(weight)
         target, power = self._target(y, weight), 0
         if not sorts_in_nodes:

@@ -142,11 +142,11 @@ def test_one_call_and_levels_grow_the_same_trees(n_classes, params, monkeypatch)
 
 def test_exemptions_outlive_a_larger_table_of_projections():
     used = combination_search.empty_projections(4, 3, 2)
-    used.keys[:], used.is_free[:] = np.arange(12).reshape(4, 3), True
+    used.keys[:], used.is_exempt[:] = np.arange(12).reshape(4, 3), True
     grown = combination_search.grow_projections(used, 4)
     assert sorted(grown.buckets[grown.buckets >= 0].tolist()) == [0, 1, 2, 3]
     np.testing.assert_array_equal(grown.keys[:4], used.keys)
-    assert grown.is_free.sum() == 8
+    assert grown.is_exempt.sum() == 8
 
 
 @pytest.mark.parametrize("max_codes", [10, 1 << 20])

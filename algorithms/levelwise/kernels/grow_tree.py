@@ -31,7 +31,7 @@ from algorithms.runtime.thread_team import barrier_wait, share_of
 
 FEW_PLANES = 4  # planes of four columns summed at once; their entries fit in the cache
 TWO = 2
-GOES_ON, DONE, LEFT = range(3)  # results of `split_level`; LEFT: a thread was interrupted
+CONTINUE, DONE, INTERRUPTED = range(3)  # results of `split_level`
 
 
 @kernel
@@ -56,11 +56,11 @@ def grow_levels(team, rank, table, codes, limits, level, space):
     """
     first, last = share_of(team, rank, np.int64(0), np.int64(len(level.count)))
     start_rows(level, first, last)
-    depth, result = np.int64(0), GOES_ON
-    while result == GOES_ON:
+    depth, result = np.int64(0), CONTINUE
+    while result == CONTINUE:
         result = split_level(team, rank, table, codes, limits, level, space, depth)
         depth += 1
-    if result == LEFT:
+    if result == INTERRUPTED:
         return False
     if rank == 0:
         order_nodes(level)
@@ -73,24 +73,24 @@ def grow_levels(team, rank, table, codes, limits, level, space):
 
 @inner_kernel
 def split_level(team, rank, table, codes, limits, level, space, depth):
-    """Make the nodes of a level, and split them; return GOES_ON, DONE or LEFT."""
+    """Make the nodes of a level, and split them; return CONTINUE, DONE or INTERRUPTED."""
     state = level.state
     if not begin_level(team, rank, limits, level, depth):
-        return LEFT
+        return INTERRUPTED
     if state[OPEN] == 0:
         return DONE
     if not search_level(team, rank, table, codes, limits, level, space):
-        return LEFT
+        return INTERRUPTED
     if rank == 0:
         state[SPLITS] = choose_splits(table, codes, limits, level)
         assign_planes(level)
     if not barrier_wait(team):
-        return LEFT
+        return INTERRUPTED
     if state[SPLITS] == 0:
         return DONE
     first, last = share_of(team, rank, np.int64(0), np.int64(len(level.count)))
     route_rows(table, codes.code, level, depth + 1 < level.max_depth, first, last)
-    return GOES_ON
+    return CONTINUE
 
 
 @inner_kernel

@@ -66,11 +66,18 @@ class Limits(NamedTuple):
     l2: float  # λ
 
 
-# Indices of the state of a level: number of slots, of planes, of planes that are stored with their
-# column (later ones are in a thread's rows), and of smaller sides; bits by which codes are shifted
-# to merge bins, and how many of them are new; number of planes that are merged; first node; whether
-# a node may be split; number of splits; depth.
-SLOTS, PLANES, KEPT, SMALL, SHIFT, NEW_SHIFT, OLD_PLANES, BASE, OPEN, SPLITS, DEPTH = range(11)
+# Indices of the state of a level.
+SLOTS = 0  # number of slots
+PLANES = 1  # number of planes
+KEPT = 2  # number of planes that are stored with their column; later ones are in a thread's rows
+SMALL = 3  # number of smaller sides
+SHIFT = 4  # bits by which codes are shifted to merge bins
+NEW_SHIFT = 5  # how many of these bits are new
+OLD_PLANES = 6  # number of planes that are merged
+BASE = 7  # first node
+OPEN = 8  # whether a node may be split
+SPLITS = 9  # number of splits
+DEPTH = 10
 STATES = 11
 LINE_OF_CACHE = 8  # numbers of eight bytes
 

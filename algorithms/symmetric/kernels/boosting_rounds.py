@@ -43,7 +43,7 @@ class LossRows(NamedTuple):
 class LeafRules(NamedTuple):
     """How leaf values are estimated; see `leaf_steps.estimate_leaves`."""
 
-    iterations: int
+    iterations: int  # leaf_estimation_iterations
     is_newton: bool
     has_backtracking: bool
     learning_rate: float
@@ -53,7 +53,7 @@ class SampleRules(NamedTuple):
     """How the rows of a tree are drawn."""
 
     kind: int  # ALL_ROWS, MVS or BERNOULLI
-    share: float  # fraction of the rows to keep
+    subsample: float  # fraction of the rows to keep
     mvs_reg: float  # λ of MVS; NaN: that of the last tree's leaves
 
 
@@ -94,7 +94,7 @@ class RoundArrays(NamedTuple):
     packing_seeds: np.ndarray  # uint32 (n_rounds,)
     level_seeds: np.ndarray  # uint32 (n_rounds, depth, 2), as in `grow_alone`
     is_usable: np.ndarray  # bool (n_rounds, n_features)
-    noise_factors: np.ndarray  # float64 (n_rounds, 3): two factors and the divisor of the noise
+    noise_factors: np.ndarray  # float64 (n_rounds, 3): the scale of the noise is σ(g) f₀ f₁ / f₂
     permutations: np.ndarray  # int64 (n_rounds,), of the statistics that choose splits
     splits: np.ndarray  # int64 (n_rounds, depth, 2 or 3), see `grow_alone` and `choose_split`
     keys: np.ndarray  # int64 (n_rounds, depth, width), of the splits by combinations; written
@@ -221,14 +221,14 @@ def draw_rows(sampling, seed, last, scratch):
         return 0
     if sampling.kind == BERNOULLI:
         for i in range(n_rows):
-            drawn[i] = np.float32(hash_of(seed, i) < sampling.share * HASHES)
+            drawn[i] = np.float32(hash_of(seed, i) < sampling.subsample * HASHES)
         return n_rows
     l2 = sampling.mvs_reg
     if np.isnan(l2):
         mean = mean_size(last, scratch.values)
         l2 = mean * mean
     n_blocks = -(-n_rows // BLOCK)
-    draw_by_gradients(scratch.g, sampling.share, l2, seed, scratch.values, drawn, 0, n_blocks)
+    draw_by_gradients(scratch.g, sampling.subsample, l2, seed, scratch.values, drawn, 0, n_blocks)
     return n_rows
 
 

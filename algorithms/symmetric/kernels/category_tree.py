@@ -41,14 +41,14 @@ class StaticColumns(NamedTuple):
     kinds: np.ndarray  # int64 (n_columns,): NUMERIC, INDICATOR, or the categorical column's place
     groups: np.ndarray  # int64 (n_columns,): columns with equal numbers are exempted together
     levels: np.ndarray  # int64 (n_columns,), levels of a statistic; 0 of other columns
-    is_free: np.ndarray  # bool (n_columns,), exempt from `model_size_reg`; written
+    is_exempt: np.ndarray  # bool (n_columns,), exempt from `model_size_reg`; written
 
 
 class UsedProjections(NamedTuple):
     """Combinations that earlier splits use: a hash table of keys."""
 
     keys: np.ndarray  # int64 (capacity, width)
-    is_free: np.ndarray  # bool (capacity, n_statistics), exempt from `model_size_reg`
+    is_exempt: np.ndarray  # bool (capacity, n_statistics), exempt from `model_size_reg`
     buckets: np.ndarray  # int64 (a power of 2, at least 2 capacity,), numbers of keys; −1: none
 
 
@@ -67,18 +67,18 @@ class CombinationArrays(NamedTuple):
 
     state: np.ndarray  # int64 (FIELDS,)
     n_columns: int  # length of the columns in a key
-    max_complexity: int  # `max_ctr_complexity`
+    max_ctr_complexity: int
     is_usable: np.ndarray  # bool (n_columns,), the static columns that the tree may use
     added: np.ndarray  # int64 (n_counted,), places of the columns that may be added to a base
     split_key: np.ndarray  # int64 (width,), key of all numeric and one-hot splits
     base_keys: np.ndarray  # int64 (depth, width)
     is_statistic: np.ndarray  # bool (depth,), whether a base is the projection of a statistic
-    members: np.ndarray  # int64 (depth, n_counted), combinations of each base
-    n_members: np.ndarray  # int64 (depth,)
+    combinations_of_base: np.ndarray  # int64 (depth, n_counted), combinations of each base
+    n_combinations_of_base: np.ndarray  # int64 (depth,)
     keys: np.ndarray  # int64 (n_combinations, width)
     hashes: np.ndarray  # int64 (n_combinations,)
     known: LevelCombinations  # of the tree
-    is_free: np.ndarray  # bool (n_combinations, n_statistics), exempt from `model_size_reg`
+    is_exempt: np.ndarray  # bool (n_combinations, n_statistics), exempt from `model_size_reg`
     new: LevelCombinations  # those whose statistics are to be computed
     listed: np.ndarray  # int64 (n_combinations,), numbers of those of a level
     listed_slots: np.ndarray  # int64 (n_combinations,)
@@ -163,18 +163,18 @@ def list_combinations(search, static, splits, n_splits, scratch):
     for number in range(state[KNOWN]):
         search.is_listed[number] = False
     if state[OF_SPLITS] >= 0:
-        list_members(search, state[OF_SPLITS])
+        list_combinations_of_base(search, state[OF_SPLITS])
     for base in range(state[BASES]):
         if search.is_statistic[base]:
-            list_members(search, base)
+            list_combinations_of_base(search, base)
 
 
 @inner_kernel
-def list_members(search, base):
+def list_combinations_of_base(search, base):
     """Add the combinations of a base to those of the level, unless they are there already."""
     state = search.state
-    for i in range(search.n_members[base]):
-        number = search.members[base, i]
+    for i in range(search.n_combinations_of_base[base]):
+        number = search.combinations_of_base[base, i]
         if not search.is_listed[number]:
             search.is_listed[number] = True
             search.listed[state[LISTED]] = number
@@ -240,7 +240,7 @@ def can_extend(search, key):
     n_missing = 0
     for i in range(search.state[ADDED]):
         n_missing += np.int64(not has_column(key, n_columns, search.added[i]))
-    return n_missing > 0 and complexity + np.int64(has_splits) < search.max_complexity
+    return n_missing > 0 and complexity + np.int64(has_splits) < search.max_ctr_complexity
 
 
 @inner_kernel
@@ -299,9 +299,9 @@ def extend_base(search, base):
             search.known.bases[number], search.known.columns[number] = base, added[i]
             search.known.slots[number] = find_slot(search, number, state[PERMUTATION])
             copy_exemptions(search, number)
-        search.members[base, count] = number
+        search.combinations_of_base[base, count] = number
         count += 1
-    search.n_members[base] = count
+    search.n_combinations_of_base[base] = count
 
 
 @inner_kernel
@@ -362,8 +362,8 @@ def copy_exemptions(search, number):
     """Write which statistics of a combination are exempt from `model_size_reg`."""
     used = search.used
     at = used.buckets[find_bucket(used, search.keys[number], search.hashes[number])]
-    for s in range(search.is_free.shape[1]):
-        search.is_free[number, s] = at >= 0 and used.is_free[at, s]
+    for s in range(search.is_exempt.shape[1]):
+        search.is_exempt[number, s] = at >= 0 and used.is_exempt[at, s]
 
 
 @kernel
@@ -383,16 +383,16 @@ def mark_used(search, number, statistic):
     if at < 0:
         at = used.buckets[bucket] = state[USED]
         copy_to(search.keys[number], used.keys[at])
-        used.is_free[at, :] = False
+        used.is_exempt[at, :] = False
         state[USED] += 1
-    for s in range(search.is_free.shape[1]):
+    for s in range(search.is_exempt.shape[1]):
         if search.same_kind[statistic, s]:
-            used.is_free[at, s] = True
-        search.is_free[number, s] = used.is_free[at, s]
+            used.is_exempt[at, s] = True
+        search.is_exempt[number, s] = used.is_exempt[at, s]
 
 
 @kernel
-def choose_split(search, static, candidates, n_levels, noise, seed, reg, split):
+def choose_split(search, static, candidates, n_levels, noise, seed, model_size_reg, split):
     """Write the best split of a level; exempt its statistics from the penalty.
 
     Candidates are numbered for their noise: usable static columns, then the statistics of the
@@ -406,18 +406,18 @@ def choose_split(search, static, candidates, n_levels, noise, seed, reg, split):
     n_levels : int64 (n_slots,), as in `StatisticCache`
     noise : float64 (2 ** NOISE_BITS,), quantiles of the noise; (0,): no noise
     seed : uint32
-    reg : `model_size_reg`
+    model_size_reg : float
     split : int64 (3,), written: combination or STATIC, static column or statistic, bin
     """
     most = count_most_levels(search, static, n_levels)
-    best = choose_static(search, static, candidates, most, noise, seed, reg, split)
-    choose_combination(search, candidates, n_levels, best, most, noise, seed, reg, split)
+    best = choose_static(search, static, candidates, most, noise, seed, model_size_reg, split)
+    choose_combination(search, candidates, n_levels, best, most, noise, seed, model_size_reg, split)
     if split[COMBINATION] >= 0:
         mark_used(search, split[COMBINATION], split[COLUMN])
     elif static.kinds[split[COLUMN]] >= 0:
         for f in range(len(static.groups)):
             if static.groups[f] == static.groups[split[COLUMN]]:
-                static.is_free[f] = True
+                static.is_exempt[f] = True
 
 
 @inner_kernel
@@ -433,7 +433,7 @@ def count_most_levels(search, static, n_levels):
 
 
 @inner_kernel
-def choose_static(search, static, candidates, most, noise, seed, reg, split):
+def choose_static(search, static, candidates, most, noise, seed, model_size_reg, split):
     """Write the best split by a static column; return its score."""
     best, count = -np.inf, 0
     split[COMBINATION], split[COLUMN] = STATIC, -1
@@ -441,8 +441,8 @@ def choose_static(search, static, candidates, most, noise, seed, reg, split):
         if not search.is_usable[f]:
             continue
         score = with_noise(candidates.static_score[f], noise, seed, count)
-        if not static.is_free[f]:
-            score *= (1.0 + static.levels[f] / most) ** -reg
+        if not static.is_exempt[f]:
+            score *= (1.0 + static.levels[f] / most) ** -model_size_reg
         if score > best or split[COLUMN] < 0:
             best = score
             split[COLUMN], split[BIN] = f, candidates.static_bin[f]
@@ -451,17 +451,19 @@ def choose_static(search, static, candidates, most, noise, seed, reg, split):
 
 
 @inner_kernel
-def choose_combination(search, candidates, n_levels, best, most, noise, seed, reg, split):
+def choose_combination(
+    search, candidates, n_levels, best, most, noise, seed, model_size_reg, split
+):
     """Write the best split by a combination, if its score is above ``best``."""
     count = 0
     for f in range(len(search.is_usable)):
         count += np.int64(search.is_usable[f])
     for c in range(search.state[LISTED]):
         number = search.listed[c]
-        factor = (1.0 + n_levels[search.listed_slots[c]] / most) ** -reg
+        factor = (1.0 + n_levels[search.listed_slots[c]] / most) ** -model_size_reg
         for s in range(candidates.score.shape[1]):
             score = with_noise(candidates.score[c, s], noise, seed, count)
-            if not search.is_free[number, s]:
+            if not search.is_exempt[number, s]:
                 score *= factor
             if score > best:
                 best = score

@@ -45,10 +45,10 @@ class GrowthArrays(NamedTuple):
 class TreeScoring(NamedTuple):
     """How the splits of a tree are scored; the fields are those of `scan_features`."""
 
-    kind: int
-    l2: float
-    step: np.ndarray
-    noise: np.ndarray
+    kind: int  # of the score: L2 or Cosine, see `split_scores`
+    l2: float  # l2_leaf_reg
+    step: np.ndarray  # float64 (2,), quantization steps
+    noise: np.ndarray  # float64 (n_quantiles,); (0,): no noise
 
 
 @kernel

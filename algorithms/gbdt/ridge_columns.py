@@ -58,12 +58,11 @@ class RidgeColumns:
         rows_of_folds = [fold == k for k in range(int(fold.max()) + 1)]
         products = [weighted[own].T @ values[own] for own in rows_of_folds]
         moments = [weighted[own].T @ targets[own] for own in rows_of_folds]
-        all_products, all_moments = sum(products), sum(moments)
         extra = np.empty(targets.shape)
-        for own, product, moment in zip(rows_of_folds, products, moments, strict=True):
-            slopes = self._solve(all_products - product, all_moments - moment)
-            extra[own] = add_products(values[own], slopes)
-        self.slopes = self._solve(all_products, all_moments)
+        for k, own in enumerate(rows_of_folds):  # sums of differences of sums would cancel
+            others = products[:k] + products[k + 1 :], moments[:k] + moments[k + 1 :]
+            extra[own] = add_products(values[own], self._solve(*map(sum, others)))
+        self.slopes = self._solve(sum(products), sum(moments))
         return extra
 
     def transform(self, X):
@@ -85,7 +84,10 @@ class RidgeColumns:
         return np.hstack([values, np.ones((len(values), 1))])
 
     def _solve(self, products, moments):
-        """Return the slopes, and the constants as the last row."""
+        """Return the slopes, and the constants as the last row; all are 0 if no row has weight."""
+        total_weight = products[-1, -1]
+        if not total_weight > np.finfo(float).eps * self.penalty:
+            return np.zeros_like(moments)
         penalized = products.copy()
         penalized[np.diag_indices(len(products) - 1)] += self.penalty
         return np.linalg.solve(penalized, moments)

@@ -8,6 +8,7 @@ from algorithms.model_io.full_trees import leaf_order, node_weights
 from algorithms.symmetric.tree import NonSymmetricTree, SymmetricTree
 
 LIBRARY = "tree-harness"
+NODES_AT_ONCE = 1 << 20  # leaves of the trees that `write_trees` writes together
 
 
 def join_trees(trees, start, link, classes, n_features):
@@ -78,6 +79,12 @@ def write_trees(trees, firsts, fields):
     fields : dict of the arrays of all nodes, written
     """
     depth, n_leaves = trees[0].depth, len(trees[0].values)
+    most = max(1, NODES_AT_ONCE // n_leaves)
+    if len(trees) > most:
+        for start in range(0, len(trees), most):
+            part = slice(start, start + most)
+            write_trees(trees[part], firsts[part], fields)
+        return
     nodes = np.array(firsts)[:, None] + np.arange(2 * n_leaves - 1)
     inner, leaves = nodes[:, : n_leaves - 1], nodes[:, n_leaves - 1 :]
     level = np.repeat(np.arange(depth), 1 << np.arange(depth))

@@ -3,6 +3,8 @@
 A batch gives the same bits as its rounds one by one.
 """
 
+import time
+
 import numpy as np
 
 from algorithms.gbdt.gradient_quantization import checked
@@ -12,7 +14,6 @@ from algorithms.runtime.threads import make_team
 from algorithms.symmetric.boosting import GROWTH, SAMPLE, Booster
 from algorithms.symmetric.category_grower import CategoryGrower
 from algorithms.symmetric.grower import (
-    MANY_CELLS,
     NO_NOISE,
     NORMAL,
     PACKING,
@@ -37,6 +38,8 @@ from algorithms.symmetric.tree import SymmetricTree
 from algorithms.symmetric.tree_split import describe_splits
 
 MAX_ROUNDS = 64  # rounds in a batch
+MAX_SECONDS = 0.1  # wanted time of a batch, between two checks for Ctrl-C
+MAX_GROWTH = 8  # maximum ratio of the rounds of a batch to those of the one before
 SAMPLINGS = {"No": ALL_ROWS, "MVS": MVS, "Bernoulli": BERNOULLI}
 
 
@@ -68,9 +71,15 @@ def add_in_batches(booster, count):
     """
     booster.boost()
     batches = BATCHES[type(booster.grower)](booster)
+    n_rounds = 1
     while len(booster.done) < count:
         booster.workers.check()
-        batches.add(min(count - len(booster.done), batches.max_rounds))
+        n_rounds = min(count - len(booster.done), n_rounds)
+        start = time.perf_counter()
+        batches.add(n_rounds)
+        seconds = max(time.perf_counter() - start, 1e-9)
+        n_rounds = int(n_rounds * min(MAX_GROWTH, MAX_SECONDS / seconds))
+        n_rounds = max(1, min(MAX_ROUNDS, n_rounds))
 
 
 class RoundBatches:
@@ -81,12 +90,10 @@ class RoundBatches:
     booster : Booster
     """
 
-    max_cells = MANY_CELLS  # rows × columns × rounds between two checks for Ctrl-C
     split_width, key_width = 2, 0  # of `RoundArrays`
 
     def __init__(self, booster):
         self.booster, self.grower = booster, booster.grower
-        self.max_rounds = max(1, min(MAX_ROUNDS, self.max_cells // self.grower.table.rows.size))
         p, objective = booster.params, booster.objective
         given = objective.slope, objective.is_exp, booster.y, booster.weight
         loss = LossRows(objective.kind, *given)
@@ -108,7 +115,7 @@ class RoundBatches:
 
         Parameters
         ----------
-        count : int, at most ``max_rounds``
+        count : int, at most MAX_ROUNDS
         """
         booster, grower = self.booster, self.grower
         rounds = self._rounds(count)
@@ -185,8 +192,6 @@ class CategoryRoundBatches(RoundBatches):
     booster : Booster
     """
 
-    max_cells = MANY_CELLS >> 3  # combinations take most of the time
-
     def __init__(self, booster):
         super().__init__(booster)
         self.search = booster.grower.search
@@ -195,7 +200,7 @@ class CategoryRoundBatches(RoundBatches):
 
     def _run(self, *given):
         """Call the kernel; parameters are those of `add_rounds`."""
-        self.search.reserve(self.max_rounds)
+        self.search.reserve(MAX_ROUNDS)
         scratch = self.search.take_scratch()
         add_category_rounds(*given, self.search.tree, scratch)
         self.search.scratch.append(scratch)

@@ -45,7 +45,7 @@ def _with_old_arguments(
         for old in new_names.keys() & kwargs.keys():
             new = new_names[old]
             _warn(old, new)
-            if new in kwargs and not is_copy:
+            if new in kwargs and not (is_copy and len(fields) > 1):
                 raise TypeError(f"got both {new!r} and its old name {old!r}; use {new!r}")
             kwargs[new] = kwargs.pop(old)
         return function(*args, **kwargs)

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.core.errors import HarnessError
 from harness.core.model import Duel
 from harness.core.progress import Progress
-from harness.execution.session import SessionError
 from harness.measurement.instructions import (
     NO_COUNTER,
     Counter,
@@ -92,7 +92,7 @@ def _count(
     """Return a change with the counts of both sides, or with the reason why there are none."""
     try:
         head, base = (count_fit(job, counter, folder) for job in (duel.a, duel.b))
-    except (SessionError, NotCountedError) as error:
+    except (HarnessError, NotCountedError, OSError) as error:
         return replace(change, reason=str(error))
     if min(head, base) <= 0:
         reason = f"{counter.name} finds no more instructions in three fits than in one"

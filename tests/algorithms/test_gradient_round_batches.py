@@ -111,10 +111,21 @@ def test_models_of_several_threads_are_the_same(monkeypatch, n_classes):
         assert_equal_models(make_model(n_classes, n_jobs=n_jobs, **given).fit(*table), other)
 
 
-def test_batches_end_at_their_maximum_size(monkeypatch, count_batches):
+def test_batches_grow_up_to_their_maximum_size(monkeypatch, count_batches):
     table = make_table()
-    model = make_model(0).fit(*table)
-    assert count_batches == [MAX_ROUNDS, N_ROUNDS - MAX_ROUNDS]
+    monkeypatch.setattr(round_batches, "MAX_SECONDS", np.inf)
+    model = make_model(0, n_estimators=N_ROUNDS).fit(*table)
+    assert count_batches[:2] == [1, 8]
+    assert sum(count_batches) == N_ROUNDS
+    monkeypatch.setattr(round_batches, "MAX_ROUNDS", 10)
+    count_batches.clear()
+    assert_equal_models(model, make_model(0).fit(*table))
+    assert max(count_batches) == 10
+    monkeypatch.setattr(round_batches, "MAX_SECONDS", 0.0)
+    count_batches.clear()
+    assert_equal_models(model, make_model(0).fit(*table))
+    assert count_batches == [1] * N_ROUNDS
+    monkeypatch.setattr(round_batches, "MAX_SECONDS", np.inf)
     monkeypatch.setattr(round_batches, "MAX_BYTES", 1)
     count_batches.clear()
     assert_equal_models(model, make_model(0).fit(*table))

@@ -194,7 +194,10 @@ def test_early_stopping_follows_lightgbm(first_metric_only):
     assert model.n_iter_ == model.booster_.num_trees() == model.best_iteration_
 
 
-def test_lightgbm_callbacks_work(capsys):
+def test_lightgbm_callbacks_work(capsys, monkeypatch):
+    # The reference LightGBM sets a logger of its own, which may have run in this process.
+    monkeypatch.setattr(lightgbm.basic, "_LOGGER", lightgbm.basic._DummyLogger())
+    monkeypatch.setattr(lightgbm.basic, "_INFO_METHOD_NAME", "info")
     messages, rates = {}, []
     callbacks = [
         lightgbm.early_stopping(3, verbose=False),

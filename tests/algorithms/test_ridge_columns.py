@@ -79,3 +79,12 @@ def test_shares_of_a_column_are_its_standardized_slopes():
     assert shares[1, 0] > shares[0, 0] > 10.0 * shares[2, 0]
     assert shares[2, 1] > 0.9
     assert (shares[3] == 0.0).all()
+
+
+@pytest.mark.parametrize("weights", ["one row", "one huge"])
+def test_rows_without_weight_outside_a_fold_are_no_error(weights):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    weight = np.zeros(60) if weights == "one row" else np.ones(60)
+    weight[0] = 1.0 if weights == "one row" else 1e300
+    model = BoostingRegressor(random_state=0).fit(X, X[:, 0], sample_weight=weight)
+    assert np.isfinite(model.predict(X)).all()

@@ -6,6 +6,7 @@ Target statistics and scores are compared with the code of ordered boosting and 
 import numpy as np
 import pandas as pd
 import pytest
+from kernels import callable_kernel
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.gbdt.sampling import seed_of
@@ -155,7 +156,7 @@ def test_pairs_of_levels_are_numbered(max_codes):
     base, column = rng.integers(0, 900, (2, 1000)).astype(np.int32)
     out = np.empty(1000, np.int32)
     scratch = KeyScratch(np.empty(2048, np.int64), np.empty(2048, np.int32), max_codes)
-    size = combine_codes(base, 900, column, 900, scratch, out)
+    size = callable_kernel(combine_codes)(base, 900, column, 900, scratch, out)
     keys = base.astype(np.int64) * 900 + column
     if max_codes == 10:
         codes, distinct = pd.factorize(keys)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.symmetric.kernels.split_scores import MIN_DENOMINATOR, add_terms, choose_bin
 from algorithms.symmetric.kernels.target_statistics import write_statistics
 
@@ -69,7 +69,7 @@ class ScoreScratch(NamedTuple):
     sums: np.ndarray  # float64 (n_statistics, 4, stride)
 
 
-@kernel
+@linked_kernel
 def combine_codes(base, base_size, column, column_size, scratch, out):
     """Write the code of each row's pair of categories; return the number of codes.
 

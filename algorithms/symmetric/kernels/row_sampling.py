@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.math_functions import uniform
 
 BLOCK = 8192  # rows of a block
@@ -110,7 +110,7 @@ def sum_squares(values):
     return even + odd
 
 
-@kernel
+@linked_kernel
 def mean_size(values, sums):
     """Return the mean of √v², summed in the order of `numpy.mean`.
 

@@ -1,19 +1,32 @@
 """Tests that threads divide the columns of a table by work."""
 
 from itertools import pairwise
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from kernels import callable_kernel
 
-from algorithms.gbdt.kernels.best_splits import ENTRY_COST, first_column
+from algorithms.gbdt.kernels.best_splits import COLUMN_COST, ENTRY_COST, first_column
 
-COUNT = getattr(first_column, "py_func", first_column)  # without compilation
+COUNT = callable_kernel(first_column)
+
+
+class Layout(NamedTuple):
+    length: np.ndarray
+
+
+class Bins(NamedTuple):
+    layout: Layout
+
+
+class Team(NamedTuple):
+    size: int
 
 
 def borders(lengths, n_threads, columns, n_added):
-    bins = SimpleNamespace(layout=SimpleNamespace(length=np.array(lengths)))
-    team = SimpleNamespace(size=n_threads)
+    bins = Bins(Layout(np.array(lengths, np.int64)))
+    team = Team(n_threads)
     given = bins, np.array(columns), n_added
     return [int(COUNT(team, rank, *given)) for rank in range(n_threads + 1)]
 
@@ -33,6 +46,6 @@ def test_each_column_belongs_to_one_thread(n_threads):
         places = borders(lengths, n_threads, range(n_columns), 100)
         assert places == sorted(places)
         assert (places[0], places[-1]) == (0, n_columns)
-        work = 100 + ENTRY_COST * lengths
+        work = 100 + COLUMN_COST + ENTRY_COST * lengths
         largest = max(work[a:b].sum() for a, b in pairwise(places))
         assert largest <= work.sum() / n_threads + work.max(initial=0)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
+from algorithms import BoostingRegressor
 from algorithms.gbdt.ridge_columns import LIMIT, RidgeColumns
 
 PENALTY = 3.0

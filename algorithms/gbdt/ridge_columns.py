@@ -56,13 +56,14 @@ class RidgeColumns:
     def _fit_folds(self, values, weighted, targets, fold):
         """Fit the regressions on standardized values; return the extra columns."""
         rows_of_folds = [fold == k for k in range(int(fold.max()) + 1)]
-        products = [weighted[own].T @ values[own] for own in rows_of_folds]
-        moments = [weighted[own].T @ targets[own] for own in rows_of_folds]
+        products = np.array([weighted[own].T @ values[own] for own in rows_of_folds])
+        moments = np.array([weighted[own].T @ targets[own] for own in rows_of_folds])
         extra = np.empty(targets.shape)
-        for k, own in enumerate(rows_of_folds):  # sums of differences of sums would cancel
-            others = products[:k] + products[k + 1 :], moments[:k] + moments[k + 1 :]
-            extra[own] = add_products(values[own], self._solve(*map(sum, others)))
-        self.slopes = self._solve(sum(products), sum(moments))
+        for k, own in enumerate(rows_of_folds):  # a difference of sums would cancel
+            is_other = np.arange(len(products)) != k
+            slopes = self._solve(products[is_other].sum(axis=0), moments[is_other].sum(axis=0))
+            extra[own] = add_products(values[own], slopes)
+        self.slopes = self._solve(products.sum(axis=0), moments.sum(axis=0))
         return extra
 
     def transform(self, X):

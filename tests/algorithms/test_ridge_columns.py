@@ -82,10 +82,10 @@ def test_shares_of_a_column_are_its_standardized_slopes():
     assert (shares[3] == 0.0).all()
 
 
-@pytest.mark.parametrize("weights", ["one row", "one huge"])
-def test_rows_without_weight_outside_a_fold_are_no_error(weights):
+@pytest.mark.parametrize("n_weighted", [1, 2])
+def test_rows_without_weight_outside_a_fold_are_no_error(n_weighted):
     X = np.random.default_rng(0).normal(size=(60, 3))
-    weight = np.zeros(60) if weights == "one row" else np.ones(60)
-    weight[0] = 1.0 if weights == "one row" else 1e300
+    weight = np.zeros(60)
+    weight[:n_weighted] = 1.0
     model = BoostingRegressor(random_state=0).fit(X, X[:, 0], sample_weight=weight)
     assert np.isfinite(model.predict(X)).all()

@@ -27,7 +27,7 @@ class Team(NamedTuple):
 def borders(lengths, n_threads, columns, n_added):
     bins = Bins(Layout(np.array(lengths, np.int64)))
     team = Team(n_threads)
-    given = bins, np.array(columns), n_added
+    given = bins, np.array(columns, np.int64), n_added
     return [int(COUNT(team, rank, *given)) for rank in range(n_threads + 1)]
 
 

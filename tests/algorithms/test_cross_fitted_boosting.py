@@ -288,7 +288,7 @@ def test_every_second_member_uses_columns_of_ridge_regressions():
         first += rounds
     assert counts[0] == counts[2] == 0
     assert counts[1] > 0
-    assert "every second member: 1" in model.describe()
+    assert "every second member): 1" in model.describe()
     assert mixing_of(model).shape == (6, 7)
 
 

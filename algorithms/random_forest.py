@@ -186,7 +186,9 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
             of_rows = np.ones(len(codes))
             for column in codes.reshape(len(codes), -1).T:
                 counts = np.bincount(column, weights=weight)
-                of_rows *= (counts.sum() / (len(counts) * counts))[column]
+                of_class = np.zeros(len(counts))  # a class without weight has no balanced weight
+                np.divide(counts.sum(), len(counts) * counts, of_class, where=counts != 0.0)
+                of_rows *= of_class[column]
         else:
             labels = labels_of(self.classes_, codes)
             of_rows = weights_by_class(given, labels, may_be_negative=True)

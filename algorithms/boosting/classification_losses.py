@@ -14,9 +14,9 @@ def clip(p):
     return np.clip(p, eps, 1.0 - eps)
 
 
-def shares(y, weight):
+def shares(y, weight, n_classes=2):
     """Return the share of each class, float64 (n_classes,)."""
-    counts = np.bincount(y.astype(np.int64), weight)
+    counts = np.bincount(y.astype(np.int64), weight, n_classes)
     return counts / counts.sum()
 
 
@@ -90,7 +90,7 @@ class Multinomial(Binomial):
 
     def start(self, y, weight):
         """Return the logarithms of the classes' shares, centered."""
-        return self.link(shares(y, weight)[None])[0]
+        return self.link(shares(y, weight, self.n_outputs)[None])[0]
 
     def link(self, p):
         """Return the scores of probabilities, both (n_rows, n_classes)."""

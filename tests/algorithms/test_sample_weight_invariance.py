@@ -386,3 +386,24 @@ def test_zero_weights_only_are_an_error():
     for kind in kinds:
         with pytest.raises(ValueError, match=r"zero for all rows|non-zero"):
             kind().fit(X, y, sample_weight=np.zeros(30))
+
+
+@pytest.mark.parametrize(
+    ("make", "params"),
+    [
+        (GradientBoostingClassifier, {"n_estimators": 5}),
+        (RandomForestClassifier, {"n_estimators": 5, "class_weight": "balanced"}),
+        (
+            RandomForestClassifier,
+            {"n_estimators": 5, "class_weight": "balanced", "bootstrap": False},
+        ),
+    ],
+)
+def test_the_last_class_may_have_no_weight(make, params):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    model = make(random_state=0, **params).fit(X, y, sample_weight=(y < 2).astype(float))
+    proba = model.predict_proba(X)
+    assert proba.shape == (60, 3)
+    assert np.isfinite(proba).all()
+    assert (proba[:, 2] < 0.01).all()

@@ -3,13 +3,12 @@
 A batch gives the same bits as its rounds one by one.
 """
 
-import time
-
 import numpy as np
 
 from algorithms.boosting import classification_losses, losses
 from algorithms.boosting.kernels.boosting_rounds import RoundArrays, add_rounds
 from algorithms.estimator.bootstrap import SEEDS
+from algorithms.runtime.batch_size import BatchSize
 from algorithms.trees.kernels.tree_arrays import NODE
 from algorithms.trees.tree import Tree
 
@@ -21,8 +20,6 @@ LOSSES = (  # losses of the kernel
     classification_losses.Multinomial,
 )
 MAX_ROUNDS = 128  # rounds in a batch
-MAX_SECONDS = 0.1  # wanted time of a batch, between two checks for Ctrl-C
-GROWTH = 8  # maximum ratio of the rounds of a batch to those of the one before
 MAX_BYTES = 1 << 24  # size of the trees and masks of a batch
 
 
@@ -63,7 +60,7 @@ class RoundBatches:
         self._gradient = np.empty((n_scores, n))
         self._value = self._gradient[0] if n_scores == 1 else np.empty(n)
         self._draws = rounds.model.subsample < 1.0
-        self._wanted = 1  # rounds of the next batch, so that it takes at most MAX_SECONDS
+        self._size = BatchSize(MAX_ROUNDS)
 
     def add(self, first, last):
         """Add some of the rounds first … last − 1; return the number of rounds of the model."""
@@ -75,10 +72,7 @@ class RoundBatches:
         grower = rounds.trees.grower
         level = grower.prepare(self._value, self._weight, rounds.trees.depth, wanted)
         arrays = self._arrays(masks)
-        start = time.perf_counter()
-        grower.run(add_rounds, limits, level, arrays)
-        seconds = time.perf_counter() - start
-        self._wanted = int(len(masks) * min(GROWTH, MAX_SECONDS / max(seconds, 1e-9)))
+        self._size.run(len(masks), grower.run, add_rounds, limits, level, arrays)
         last = first + len(masks)
         model.train_score_[first:last] = arrays.train_scores
         if self._draws:
@@ -124,7 +118,7 @@ class RoundBatches:
             return 1  # the total weight of the drawn rows limits a tree
         n, n_trees = len(self._y), len(self._gradient)
         n_bytes = n_trees * count_nodes(self._rounds) * (NODE.itemsize + 8) + n * self._draws
-        return max(1, min(MAX_ROUNDS, self._wanted, MAX_BYTES // n_bytes))
+        return max(1, min(self._size.wanted, MAX_BYTES // n_bytes))
 
     def _arrays(self, masks):
         """Return the `RoundArrays` of a batch."""

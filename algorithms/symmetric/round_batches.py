@@ -3,13 +3,12 @@
 A batch gives the same bits as its rounds one by one.
 """
 
-import time
-
 import numpy as np
 
 from algorithms.gbdt.gradient_quantization import checked
 from algorithms.gbdt.resident_threads import packing_arrays
 from algorithms.gbdt.sampling import seeds_of
+from algorithms.runtime.batch_size import BatchSize
 from algorithms.runtime.threads import make_team
 from algorithms.symmetric.boosting import GROWTH, SAMPLE, Booster
 from algorithms.symmetric.category_grower import CategoryGrower
@@ -38,8 +37,6 @@ from algorithms.symmetric.tree import SymmetricTree
 from algorithms.symmetric.tree_split import describe_splits
 
 MAX_ROUNDS = 64  # rounds in a batch
-MAX_SECONDS = 0.1  # wanted time of a batch, between two checks for Ctrl-C
-MAX_GROWTH = 8  # maximum ratio of the rounds of a batch to those of the one before
 SAMPLINGS = {"No": ALL_ROWS, "MVS": MVS, "Bernoulli": BERNOULLI}
 
 
@@ -71,15 +68,11 @@ def add_in_batches(booster, count):
     """
     booster.boost()
     batches = BATCHES[type(booster.grower)](booster)
-    n_rounds = 1
+    size = BatchSize(MAX_ROUNDS)
     while len(booster.done) < count:
         booster.workers.check()
-        n_rounds = min(count - len(booster.done), n_rounds)
-        start = time.perf_counter()
-        batches.add(n_rounds)
-        seconds = max(time.perf_counter() - start, 1e-9)
-        n_rounds = int(n_rounds * min(MAX_GROWTH, MAX_SECONDS / seconds))
-        n_rounds = max(1, min(MAX_ROUNDS, n_rounds))
+        n_rounds = min(count - len(booster.done), size.wanted)
+        size.run(n_rounds, batches.add, n_rounds)
 
 
 class RoundBatches:

@@ -7,6 +7,7 @@ from algorithms import GradientBoostingClassifier, GradientBoostingRegressor
 from algorithms.boosting import gradient_rounds, round_batches
 from algorithms.boosting.round_batches import MAX_ROUNDS, RoundBatches
 from algorithms.levelwise import grower
+from algorithms.runtime import batch_size
 
 N_ROUNDS = MAX_ROUNDS + 4  # more than one batch
 RESULTS = ("train_score_", "oob_scores_", "oob_improvement_", "steps_")
@@ -92,7 +93,7 @@ def test_models_are_the_same(monkeypatch, count_batches, n_classes, loss, option
 def test_weighted_models_are_the_same(monkeypatch, count_batches, n_classes, loss):
     X, y = make_table(n_classes)
     weight = np.random.default_rng(2).random(len(y))
-    monkeypatch.setattr(round_batches, "MAX_SECONDS", np.inf)
+    monkeypatch.setattr(batch_size, "MAX_SECONDS", np.inf)
     for subsample, n_batches in ((1.0, 2), (0.5, 9)):
         given = {**loss, "subsample": subsample, "n_estimators": 9}
         model = make_model(n_classes, **given).fit(X, y, weight)
@@ -114,7 +115,7 @@ def test_models_of_several_threads_are_the_same(monkeypatch, n_classes):
 
 def test_batches_grow_up_to_their_maximum_size(monkeypatch, count_batches):
     table = make_table()
-    monkeypatch.setattr(round_batches, "MAX_SECONDS", np.inf)
+    monkeypatch.setattr(batch_size, "MAX_SECONDS", np.inf)
     model = make_model(0, n_estimators=N_ROUNDS).fit(*table)
     assert count_batches[:2] == [1, 8]
     assert sum(count_batches) == N_ROUNDS
@@ -122,11 +123,11 @@ def test_batches_grow_up_to_their_maximum_size(monkeypatch, count_batches):
     count_batches.clear()
     assert_equal_models(model, make_model(0).fit(*table))
     assert max(count_batches) == 10
-    monkeypatch.setattr(round_batches, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(batch_size, "MAX_SECONDS", 0.0)
     count_batches.clear()
     assert_equal_models(model, make_model(0).fit(*table))
     assert count_batches == [1] * N_ROUNDS
-    monkeypatch.setattr(round_batches, "MAX_SECONDS", np.inf)
+    monkeypatch.setattr(batch_size, "MAX_SECONDS", np.inf)
     monkeypatch.setattr(round_batches, "MAX_BYTES", 1)
     count_batches.clear()
     assert_equal_models(model, make_model(0).fit(*table))

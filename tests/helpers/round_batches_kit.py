@@ -1,4 +1,4 @@
-"""What the tests of batches of rounds of both boosters share."""
+"""Data and comparisons for the tests of batches of rounds, of both boosters."""
 
 import numpy as np
 import pandas as pd

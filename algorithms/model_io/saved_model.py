@@ -173,9 +173,14 @@ class SavedModel:
     def _checked_params(self, given):
         """Return the file's parameters that the estimator has; raise ValueError if invalid."""
         known = self.get_params(deep=False)
-        params = {name: value for name, value in given.items() if name in known}
-        type(self)(**params)._validate_params()  # noqa: SLF001 - scikit-learn's convention
+        is_extra = getattr(self, "_is_extra", known.__contains__)
+        params = {name: value for name, value in given.items() if name in known or is_extra(name)}
+        type(self)(**params)._check_saved_params()
         return params
+
+    def _check_saved_params(self):
+        """Raise ValueError if a parameter is invalid."""
+        self._validate_params()
 
     def _check_task(self, path, ensemble):
         """Raise ModelFileError if a classifier loads a regression model, or the reverse."""

@@ -10,6 +10,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.compat.parameters import constructor_defaults
 from algorithms.model_io.model_files import format_of, write_text
 from algorithms.model_io.objectives import MANY, XGBOOST, name_for
 from algorithms.model_io.saved_model import SavedModel
@@ -224,7 +225,8 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         """
         check_is_fitted(self, "ensemble_")
         if self._linear is not None:
-            if self.importance_type not in (None, "weight"):
+            default = constructor_defaults(type(self))["importance_type"]
+            if self.importance_type not in (default, "weight"):
                 raise ValueError("booster='gblinear' only supports importance_type='weight'")
             return self.coef_.T / self.coef_.sum()
         found = importances(self._rounds, self.importance_type or "gain", self.n_features_in_)

@@ -287,3 +287,28 @@ def test_unwritable_path_is_named_as_given(tmp_path):
     with pytest.raises(FileNotFoundError) as error:
         model.save_model(path)
     assert error.value.filename == str(path)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"boosting_type": "goss"},
+        {"boosting": "gbrt"},
+        {"extra_trees": 1},
+        {"early_stopping_round": 0},
+        {"monotone_constraints": "1,0"},
+        {"interaction_constraints": "[0],[1]"},
+        {"subsample_freq": -1},
+    ],
+    ids=str,
+)
+def test_values_in_lightgbms_conventions_are_loaded(params, tmp_path):
+    """A file may hold every parameter value that ``fit`` accepts."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    model = HistogramBoostingClassifier(n_estimators=3, random_state=0, **params)
+    model.fit(X, X[:, 0] > 0)
+    model.save_model(tmp_path / "model.json")
+    loaded = HistogramBoostingClassifier().load_model(tmp_path / "model.json")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

@@ -81,7 +81,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     classes : (n_classes,) labels, or None for regression
         Labels that are not integers are replaced by their indices.
     """
-    from harness import LinearLeaves, TreeEnsemble
+    from harness import LinearLeaves, Missing, TreeEnsemble
 
     trees = [tree for round_ in rounds for tree in round_]
     offsets = np.cumsum([0] + [len(tree.nodes) for tree in trees])
@@ -114,7 +114,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
         left=left,
         right=right,
         default_left=missing_left,
-        missing=np.full(len(nodes), binner.missing_kind),
+        missing=np.where(nodes["is_categorical"], Missing.NAN, binner.missing_kind),
         categories=categories,
         value=nodes["value"][:, None],
         gain=np.where(inner, nodes["gain"], np.nan),

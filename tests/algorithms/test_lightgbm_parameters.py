@@ -2,6 +2,7 @@
 
 import json
 
+import lightgbm
 import numpy as np
 import pytest
 from scipy import sparse
@@ -48,6 +49,18 @@ def test_nan_is_zero_without_missing_values():
     filled, _ = train({}, Y, np.nan_to_num(rows))
     np.testing.assert_array_equal(model.predict(rows), filled.predict(np.nan_to_num(rows)))
     assert history["l2"][-1] == pytest.approx(np.mean((model.predict(rows) - Y) ** 2))
+
+
+@pytest.mark.parametrize("params", [{"zero_as_missing": True}, {"use_missing": False}], ids=str)
+def test_category_zero_is_a_category(params, tmp_path):
+    codes = rng.integers(0, 4, (300, 1)).astype(float)
+    y = np.array([9.0, 1.0, 2.0, 8.0])[codes[:, 0].astype(int)]
+    model, _ = train(params, y, codes, categorical_feature=[0])
+    model.save_model(tmp_path / "model.txt")
+    loaded = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    rows = np.array([[0.0], [1.0], [2.0], [3.0], [np.nan], [7.0]])
+    np.testing.assert_allclose(model.predict(rows), loaded.predict(rows))
+    assert model.predict(rows)[0] > model.predict(rows)[1]
 
 
 def test_bins_of_single_features(tmp_path):

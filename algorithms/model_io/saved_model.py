@@ -175,7 +175,7 @@ class SavedModel:
         known = self.get_params(deep=False)
         is_extra = getattr(self, "_is_extra", known.__contains__)
         params = {name: value for name, value in given.items() if name in known or is_extra(name)}
-        type(self)(**params)._check_saved_params()
+        type(self)(**params)._check_saved_params()  # noqa: SLF001 - of this class
         return params
 
     def _check_saved_params(self):

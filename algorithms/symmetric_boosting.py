@@ -226,7 +226,8 @@ class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetric
     Parameters
     ----------
     loss_function : str, optional
-        "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Poisson" or "CrossEntropy".
+        "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Expectile:alpha=0.9", "Huber:delta=1",
+        "Poisson", "Tweedie:variance_power=1.5" or "CrossEntropy". Poisson and Tweedie predict means.
     """
 
     def _y_checks(self):
@@ -245,8 +246,8 @@ class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetric
     def _check_y(self, y, _weight):
         """Raise ValueError if the loss does not allow the values of y."""
         name = self._objective.name
-        if name == "Poisson" and (y < 0).any():
-            raise ValueError("loss_function 'Poisson' needs y >= 0")
+        if name in ("Poisson", "Tweedie") and (y < 0).any():
+            raise ValueError(f"loss_function {name!r} needs y >= 0")
         if name == "CrossEntropy" and ((y < 0).any() or (y > 1).any()):
             raise ValueError("loss_function 'CrossEntropy' needs 0 <= y <= 1")
 

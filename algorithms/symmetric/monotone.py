@@ -123,11 +123,11 @@ def order_leaves(values, weights, signs):
     limit = TOLERANCE * np.abs(values).max()
     for _ in range(SWEEPS if len(pairs) > 1 else 1):
         before = values.copy()
-        for step, (low, high) in zip(steps, pairs, strict=True):
-            values += step
-            step[:] = values
+        for k, (low, high) in enumerate(pairs):
+            values += steps[k]
+            steps[k] = values
             average_pairs(values, weights, low, high)
-            step -= values
+            steps[k] -= values
         if np.abs(values - before).max() <= limit:
             break
     for low, high in pairs:  # removes what is left of the violations

@@ -46,7 +46,7 @@ def scan_monotone(
         for b in range(count):
             write_averages(cumulated, n_leaves, b, count, l2, averages)
             order_averages(averages, n_leaves, signs[f])
-            score = score_averages(cumulated, averages, n_leaves, b, count, l2, kind)
+            score = score_averages(cumulated, averages, n_leaves, b, count, kind)
             noisy = score
             if len(noise):
                 index = hash_of(seed, first + b) >> np.uint32(32 - NOISE_BITS)
@@ -92,7 +92,7 @@ def order_averages(averages, n_leaves, signs):
 
 
 @inner_kernel
-def score_averages(cumulated, averages, n_leaves, b, count, l2, kind):
+def score_averages(cumulated, averages, n_leaves, b, count, kind):
     """Return the score of a split with given averages of its sides."""
     numerator, denominator = 0.0, MIN_DENOMINATOR
     for leaf in range(n_leaves):

@@ -67,4 +67,5 @@ def test_earlier_splits_are_respected():
     """With a constraint on the first split only, the averages of its pairs are in order."""
     planes = random_planes(0)
     free, held = (scanned(planes, np.array([[s, 0, 0]] * 2), L2)[0] for s in (0, 1))
-    assert (held <= free).all() and (held < free).any()
+    assert (held <= free).all()
+    assert (held < free).any()

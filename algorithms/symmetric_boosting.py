@@ -227,7 +227,8 @@ class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetric
     ----------
     loss_function : str, optional
         "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Expectile:alpha=0.9", "Huber:delta=1",
-        "Poisson", "Tweedie:variance_power=1.5" or "CrossEntropy". Poisson and Tweedie predict means.
+        "Poisson", "Tweedie:variance_power=1.5" or "CrossEntropy". The predictions of Poisson and
+        Tweedie are means.
     """
 
     def _y_checks(self):

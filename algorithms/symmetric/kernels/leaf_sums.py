@@ -28,22 +28,26 @@ DER1, DER2, WEIGHT = range(3)
 @inner_kernel
 def first_derivative(kind, slope, score, y):
     """Return the derivative of −loss of a row."""
-    if kind == RMSE:
+    if kind in (RMSE, POISSON):
         return y - score
     if kind == LOGISTIC:
         return y - (1.0 - 1.0 / (1.0 + score))
-    if kind == POISSON:
-        return y - score
-    residual = y - score
+    if kind == TWEEDIE:
+        return y * math.exp((1.0 - slope) * score) - math.exp((2.0 - slope) * score)
+    return derivative_of_residual(kind, slope, y - score)
+
+
+@inner_kernel
+def derivative_of_residual(kind, slope, residual):
+    """Return the derivative of −loss of QUANTILE, HUBER and EXPECTILE."""
+    side = slope if residual > 0.0 else 1.0 - slope
     if kind == HUBER:
         return min(max(residual, -slope), slope)
     if kind == EXPECTILE:
-        return 2.0 * residual * (slope if residual > 0.0 else 1.0 - slope)
-    if kind == TWEEDIE:
-        return y * math.exp((1.0 - slope) * score) - math.exp((2.0 - slope) * score)
+        return 2.0 * residual * side
     if abs(residual) < QUANTILE_DELTA:
         return 0.0
-    return slope if residual > 0.0 else -(1.0 - slope)
+    return side if residual > 0.0 else -side
 
 
 @inner_kernel
@@ -56,13 +60,19 @@ def second_derivative(kind, slope, score, y):
         return -p * (1.0 - p)
     if kind == POISSON:
         return -score
-    if kind == HUBER:
-        return -1.0 if abs(y - score) < slope else 0.0
-    if kind == EXPECTILE:
-        return -2.0 * (slope if y - score > 0.0 else 1.0 - slope)
     if kind == TWEEDIE:
         rise, fall = 1.0 - slope, 2.0 - slope
         return rise * y * math.exp(rise * score) - fall * math.exp(fall * score)
+    return curvature_of_residual(kind, slope, y - score)
+
+
+@inner_kernel
+def curvature_of_residual(kind, slope, residual):
+    """Return the second derivative of −loss of QUANTILE, HUBER and EXPECTILE."""
+    if kind == HUBER:
+        return -1.0 if abs(residual) < slope else 0.0
+    if kind == EXPECTILE:
+        return -2.0 * (slope if residual > 0.0 else 1.0 - slope)
     return 0.0
 
 

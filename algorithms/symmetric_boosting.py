@@ -101,6 +101,10 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
     ctr_target_border_count : int, optional
         Number of borders of the target for statistics; by default 1, or one less than the number
         of classes.
+    monotone_constraints : sequence, dict or str, optional
+        1: predictions must not decrease with a column, −1: not increase, 0: free; for each column,
+        or for columns by number or name, as in "(1,0,-1)" or "age:1,price:-1". Only for plain
+        boosting of symmetric trees with one score per row.
     model_size_reg : float
         Penalty of statistics with many levels that no tree uses yet.
     boosting_type : {"Plain", "Ordered"}, optional
@@ -222,7 +226,9 @@ class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetric
     Parameters
     ----------
     loss_function : str, optional
-        "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Poisson" or "CrossEntropy".
+        "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Expectile:alpha=0.9", "Huber:delta=1",
+        "Poisson", "Tweedie:variance_power=1.5" or "CrossEntropy". The predictions of Poisson and
+        Tweedie are means.
     """
 
     def _y_checks(self):
@@ -241,8 +247,8 @@ class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetric
     def _check_y(self, y, _weight):
         """Raise ValueError if the loss does not allow the values of y."""
         name = self._objective.name
-        if name == "Poisson" and (y < 0).any():
-            raise ValueError("loss_function 'Poisson' needs y >= 0")
+        if name in ("Poisson", "Tweedie") and (y < 0).any():
+            raise ValueError(f"loss_function {name!r} needs y >= 0")
         if name == "CrossEntropy" and ((y < 0).any() or (y > 1).any()):
             raise ValueError("loss_function 'CrossEntropy' needs 0 <= y <= 1")
 

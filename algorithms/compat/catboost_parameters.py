@@ -22,7 +22,7 @@ boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use
 best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
 metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
 fold_permutation_block cat_features one_hot_max_size max_ctr_complexity simple_ctr
-combinations_ctr ctr_target_border_count model_size_reg grow_policy
+combinations_ctr ctr_target_border_count model_size_reg monotone_constraints grow_policy
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
@@ -50,7 +50,6 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("dictionaries", "", (None,), "encode the text"),
     ("feature_calcers", "", (None,), "encode the text"),
     ("text_processing", "", (None,), "encode the text"),
-    ("monotone_constraints", "", (None,), "constraints are not supported"),
     ("feature_weights", "", (None,), "features have equal weights"),
     ("first_feature_use_penalties", "", (None,), "features have no penalties"),
     ("per_object_feature_penalties", "", (None,), "features have no penalties"),

@@ -30,6 +30,7 @@ from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.leafwise_categories import LeafwiseCategoryGrower
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower
 from algorithms.symmetric.metrics import find_metric
+from algorithms.symmetric.monotone import MonotoneBooster, read_monotone
 from algorithms.symmetric.objectives import find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
 from algorithms.symmetric.ordered_categories import OrderedCategoryGrower
@@ -89,6 +90,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         combinations_ctr=None,
         ctr_target_border_count=None,
         model_size_reg=0.5,
+        monotone_constraints=None,
         loss_function=None,
         eval_metric=None,
         early_stopping_rounds=None,
@@ -198,6 +200,10 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         if uses_best and not tables:
             raise ValueError("use_best_model needs an eval_set")
         params = resolve(self, self._objective, X.shape, uses_best=uses_best)
+        names = list(getattr(self, "feature_names_in_", []))
+        categorical = () if categories is None else categories.columns
+        given = names, self._objective, X.shape[1], categorical
+        params.signs = read_monotone(params, *given)
         params.random_seed = self._draw_seed()
         y = y.astype(np.float32)
         if needs_shuffled_rows(params, has_categories=categories is not None):
@@ -347,7 +353,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         """Return the class of the booster: plain or ordered, with or without parity."""
         is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
-            return OrderedBooster if is_ordered else Booster
+            plain = MonotoneBooster if params.signs.any() else Booster
+            return OrderedBooster if is_ordered else plain
         from algorithms.parity.catboost_category_random import SampledCatBoostCategoryBooster
         from algorithms.parity.catboost_leaves import CatBoostBooster
         from algorithms.parity.catboost_ordered import CatBoostOrderedBooster

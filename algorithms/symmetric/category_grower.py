@@ -52,6 +52,13 @@ class CategoryGrower(SymmetricGrower):
         self.tables = [self._static_table(k) for k in range(len(data.orders))]
         super().__init__(params, self.tables[0], n_outputs, workers)
 
+    def _column_signs(self):
+        """Return the monotone constraint of each static column, int64 (n_columns,)."""
+        signs = np.zeros(len(self.sources), np.int64)
+        numeric = self.data.table.features
+        signs[: len(numeric)] = self.params.signs[numeric]
+        return signs
+
     def _list_sources(self):
         """Return the source of each static column: a number, an `Indicator` or a `Statistic`."""
         data = self.data
@@ -109,6 +116,11 @@ class CategoryGrower(SymmetricGrower):
         given = self.scoring(quantiles_of(noise)), self.level_seeds(seed)
         count, self.leaf_of = self.search.grow(self.records, rows, *given)
         return list(enumerate(self.search.splits[:count, BIN].tolist()))
+
+    def _sign(self, number):
+        """Return the monotone constraint of a split."""
+        split = self.search.make_split(number)
+        return 0 if split.numeric is None else self.params.signs[split.numeric[0]]
 
     def _scan_level(self, groups, noise, seed):
         """Find the best split of each static column and of each combination's statistics."""

@@ -20,6 +20,7 @@ from algorithms.symmetric.kernels.grow_tree import (
     grow_alone,
     split_leaves,
 )
+from algorithms.symmetric.kernels.monotone_scan import scan_monotone
 from algorithms.symmetric.kernels.partition import count_sides, find_leaves, partition_rows
 from algorithms.symmetric.kernels.sorted_scan import SortedRows
 from algorithms.symmetric.kernels.split_scores import (
@@ -91,6 +92,7 @@ class RowGroups:
         self.starts, self.ends = np.zeros((2, n_leaves), np.int64)
         self.ends[0] = len(rows)
         self.n_leaves, self.workers = 1, workers
+        self.signs = []  # monotone constraint of each split so far
 
     def split(self, column, border):
         """Split every leaf by one column."""
@@ -150,7 +152,14 @@ class SymmetricGrower:
         self.stride = (-(-most // CACHE_LINE) | 1) * CACHE_LINE
         self.features = np.arange(n_used)
         self.best_score, self.best_bin = np.empty(n_used), np.empty(n_used, np.int64)
+        self.signs = self._column_signs()
+        self.has_signs = bool(self.signs.any())
         self._make_histograms()
+
+    def _column_signs(self):
+        """Return the monotone constraint of each used column, int64 (n_used,)."""
+        signs, n_used = self.params.signs, self.table.rows.shape[1]
+        return signs[self.table.features] if signs.any() else np.zeros(n_used, np.int64)
 
     def _make_histograms(self):
         """Allocate the histograms."""
@@ -212,7 +221,8 @@ class SymmetricGrower:
     @property
     def grows_alone(self):
         """Whether the calling thread grows a whole tree in one kernel call."""
-        return self.workers.threads == 1 and self.table.rows.size < MANY_CELLS
+        is_small = self.workers.threads == 1 and self.table.rows.size < MANY_CELLS
+        return is_small and not self.has_signs
 
     def scoring(self, noise):
         """Return the `TreeScoring`; ``noise`` has the quantiles of the noise of a score."""
@@ -270,6 +280,7 @@ class SymmetricGrower:
             self._scan_level(groups, noise, seed_of(seed, SPLITS, level))
             f, b = self._best(usable, noise, seed_of(seed, FEATURES, level))
             splits.append((f, b))
+            groups.signs.append(self._sign(f) if self.has_signs else 0)
             groups.split(self._column(f), b)
             redundant = find_redundant(groups)
             if redundant >= 0:
@@ -303,12 +314,23 @@ class SymmetricGrower:
         scale = pack_rows(flat, weights, seed_of(seed, PACKING), records, self.workers)
         self.steps[:] = scale.g, scale.h
 
+    def _level_signs(self, groups):
+        """Return the constraints of the splits so far and of each column, as `scan_monotone`."""
+        signs = np.empty((len(self.signs), len(groups.signs) + 1), np.int64)
+        signs[:, :-1], signs[:, -1] = groups.signs, self.signs
+        return signs
+
+    def _sign(self, f):
+        """Return the monotone constraint of a split."""
+        return self.signs[f]
+
     def _scan_level(self, groups, noise, seed):
         """Build the histograms of a level, and find the best split of each feature."""
         n_before = groups.n_leaves // 2
         quantiles = quantiles_of(noise)
         kind, table = SCORES[self.params.score_function], self.table
         self.best_score.fill(-np.inf)
+        n_leaves, signs = groups.n_leaves, self._level_signs(groups)
 
         def scan(first, last):
             sums, scores = np.zeros(4, np.int64), np.empty((4, self.stride))
@@ -316,6 +338,14 @@ class SymmetricGrower:
                 table.rows, self.records, groups.rows, groups.starts, groups.ends, n_before,
                 self.features, self.n_bins, first, last, self.stride, self.planes, self.work, sums,
             )  # fmt: skip
+            if self.has_signs:
+                scan_monotone(
+                    self.planes, n_leaves, self.n_bins, first, last, signs, self.stride, self.l2,
+                    self.steps[0], kind, quantiles, np.uint32(seed),
+                    np.empty((n_leaves, 2, self.stride)), np.empty((2, 2 * n_leaves)),
+                    self.best_score, self.best_bin,
+                )  # fmt: skip
+                return
             scan_features(
                 self.planes, groups.n_leaves, self.n_bins, first, last, self.stride, self.l2,
                 self.steps[0], kind, quantiles, np.uint32(seed), scores, self.best_score,

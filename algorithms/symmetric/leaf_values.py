@@ -153,8 +153,8 @@ class LeafEstimator:
                     work = np.empty(len(score))
                     sums[part] = sum_class_losses(score, self.y, self.weight, work, *rows)
                 else:
-                    kind = self.objective.kind
-                    sums[part] = sum_losses(kind, score[0], self.y, self.weight, *rows)
+                    kind = self.objective.kind, self.objective.slope
+                    sums[part] = sum_losses(*kind, score[0], self.y, self.weight, *rows)
 
         self.workers.share(add, len(sums))
         total = float(sums.sum())
@@ -217,7 +217,7 @@ class LeafEstimator:
         ends = np.cumsum(np.bincount(grown.leaf_of, minlength=grown.n_leaves))
         for leaf, rows in enumerate(np.split(order, ends[:-1])):
             weight = weights[rows] if len(weights) else weights
-            values[leaf] = weighted_quantile(residual[rows], weight, self.objective.alpha)
+            values[leaf] = weighted_quantile(residual[rows], weight, self.objective.parameter)
         return values
 
     def _quantile_weights(self):

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from algorithms.gbdt.metrics import log_loss
+from algorithms.gbdt.metrics import huber, log_loss, pinball, tweedie
 from algorithms.gbdt.ranking_curves import area, roc_area
 from algorithms.newton.metrics import (
     MEANS,
@@ -12,8 +12,8 @@ from algorithms.newton.metrics import (
     is_misclassified,
     mean_loss,
     one_column_loss,
-    pinball,
 )
+from algorithms.symmetric.objectives import read_parameter
 
 TINY = 1e-16
 
@@ -38,9 +38,12 @@ def accuracy(y, prediction, weight):
     return float(np.average(~is_misclassified(y, prediction), weights=weight))
 
 
-def quantile_loss(alpha):
-    """Return the metric of the pinball loss."""
-    return partial(mean_loss, partial(pinball, np.array([alpha])), False)
+def expectile(alpha):
+    """Return the squared loss with the weight α where the target is higher, 1 − α elsewhere."""
+    return lambda y, found: (y - found) ** 2 * np.where(y > found, alpha, 1.0 - alpha)
+
+
+WITH_PARAMETER = {"Quantile": pinball, "Expectile": expectile, "Huber": huber, "Tweedie": tweedie}
 
 
 def find_metric(wanted, objective, *, is_classifier):
@@ -59,18 +62,21 @@ def find_metric(wanted, objective, *, is_classifier):
     """
     if callable(wanted):
         return wanted.__name__, partial(call_metric, wanted, is_classifier), False
-    name = wanted or objective.name
+    name = wanted or getattr(objective, "text", objective.name)
     if name in ONE_COLUMN:
         loss, is_root = ONE_COLUMN[name]
         return name, partial(mean_loss, partial(one_column_loss, loss), is_root), False
-    if name == "Quantile" or name.startswith("Quantile:alpha="):
-        _, _, level = name.partition("=")
-        return name, quantile_loss(float(level) if level else objective.alpha), False
+    kind, _, options = name.partition(":")
+    if kind in WITH_PARAMETER:
+        is_usual = not options and kind == objective.name
+        parameter = objective.parameter if is_usual else read_parameter(kind, options)
+        loss = partial(one_column_loss, WITH_PARAMETER[kind](parameter))
+        return name, partial(mean_loss, loss, False), False
     if is_classifier and name == "MultiClass":
         return name, partial(mean_loss, log_loss, False), False
     if is_classifier and name == "Accuracy":
         return name, accuracy, True
     if is_classifier and name == "AUC":
         return name, partial(area, roc_area), True
-    known = [*ONE_COLUMN, "Quantile", "Quantile:alpha=0.9", "MultiClass", "Accuracy", "AUC"]
+    known = [*ONE_COLUMN, *WITH_PARAMETER, "MultiClass", "Accuracy", "AUC"]
     raise ValueError(f"eval_metric {name!r} is not supported here; the known ones are {known}")

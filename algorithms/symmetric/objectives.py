@@ -10,14 +10,19 @@ import numpy as np
 
 from algorithms.symmetric.kernels import leaf_sums as kinds
 
-REGRESSION = ("RMSE", "MAE", "Quantile", "Poisson", "CrossEntropy")
+REGRESSION = (
+    *("RMSE", "MAE", "Quantile", "Expectile", "Huber", "Poisson", "Tweedie", "CrossEntropy"),
+)
 BINARY = ("Logloss", "CrossEntropy")
 CLASSES = ("MultiClass",)
 KINDS = {
     "RMSE": (kinds.RMSE, "identity"),
     "MAE": (kinds.QUANTILE, "identity"),
     "Quantile": (kinds.QUANTILE, "identity"),
+    "Expectile": (kinds.EXPECTILE, "identity"),
+    "Huber": (kinds.HUBER, "identity"),
     "Poisson": (kinds.POISSON, "exp"),
+    "Tweedie": (kinds.TWEEDIE, "exp"),
     "Logloss": (kinds.LOGISTIC, "sigmoid"),
     "CrossEntropy": (kinds.LOGISTIC, "sigmoid"),
     "MultiClass": (kinds.SOFTMAX, "softmax"),
@@ -26,6 +31,9 @@ ITERATIONS = {  # default leaf_estimation_iterations of Newton and Gradient
     "RMSE": (1, 1),
     "MAE": (1, 1),
     "Quantile": (1, 1),
+    "Expectile": (5, 10),
+    "Huber": (1, 1),
+    "Tweedie": (1, 1),
     "Poisson": (10, 1),
     "Logloss": (10, 40),
     "CrossEntropy": (10, 40),
@@ -33,18 +41,28 @@ ITERATIONS = {  # default leaf_estimation_iterations of Newton and Gradient
     "YetiRank": (1, 1),
     "PairLogit": (10, 40),
 }
+PARAMETERS = {  # name, limits, default and an example of the parameter of a loss
+    "Quantile": ("alpha", (0.0, 1.0), 0.5, 0.9),
+    "Expectile": ("alpha", (0.0, 1.0), None, 0.9),
+    "Huber": ("delta", (0.0, np.inf), None, 1.0),
+    "Tweedie": ("variance_power", (1.0, 2.0), None, 1.5),
+}
 FEW_ITERATIONS, FEW_FEATURES = 200, 20  # below both there is one leaf estimation iteration
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss; ``link`` is a link of `harness.TreeEnsemble`."""
+    """A loss; ``link`` is a link of `harness.TreeEnsemble`.
+
+    ``parameter`` is α of Quantile and Expectile, δ of Huber, and the variance power of Tweedie.
+    """
 
     name: str
     kind: int
     link: str
     n_scores: int
-    alpha: float = 0.5
+    parameter: float = 0.5
+    options: str = ""  # text after the colon of loss_function
 
     is_pairwise = False  # whether it is a loss of pairs of rows
     can_backtrack = True  # whether the loss can be computed
@@ -57,9 +75,14 @@ class Objective:
         return 3.0
 
     @property
+    def text(self):
+        """The loss as CatBoost writes it, such as "Huber:delta=1"."""
+        return f"{self.name}:{self.options}" if self.options else self.name
+
+    @property
     def slope(self):
-        """Derivative of the pinball loss below the target: α in float32, as CatBoost reads it."""
-        return float(np.float32(self.alpha))
+        """The parameter of the loss in float32, as CatBoost reads it."""
+        return float(np.float32(self.parameter))
 
     @property
     def is_exp(self):
@@ -91,7 +114,7 @@ class Objective:
         if self.kind == kinds.RMSE:
             start[0] = np.float32(weighted_mean(y, weight))
         elif self.kind == kinds.QUANTILE:
-            start[0] = weighted_quantile(y, weight, self.alpha)
+            start[0] = weighted_quantile(y, weight, self.parameter)
         elif self.kind == kinds.LOGISTIC:
             p = np.clip(weighted_mean(y, weight), 1e-6, 1.0 - 1e-6)
             start[0] = np.log(p / (1.0 - p))
@@ -123,24 +146,31 @@ def find_objective(params, n_classes):
         )
     kind, link = KINDS[name]
     n_scores = max(n_classes, 2) if kind == kinds.SOFTMAX else 1
-    return Objective(name, kind, link, n_scores, read_alpha(name, options))
+    return Objective(name, kind, link, n_scores, read_parameter(name, options), options)
 
 
-def read_alpha(name, options):
-    """Return the level α of "Quantile:alpha=α"; 0.5 for other losses."""
-    if not options:
+def read_parameter(name, options):
+    """Return the parameter of a loss such as "Quantile:alpha=0.9"; 0.5 for losses without one."""
+    if name not in PARAMETERS:
+        if options:
+            known = ", ".join(f"{one}:{PARAMETERS[one][0]}" for one in PARAMETERS)
+            raise ValueError(f"loss_function {name}:{options}: only {known} have a parameter")
         return 0.5
+    wanted, (low, high), usual, example = PARAMETERS[name]
+    if not options and usual is not None:
+        return usual
     key, _, value = options.partition("=")
     try:
-        alpha = float(value)
+        number = float(value)
     except ValueError:
-        alpha = np.nan
-    if name != "Quantile" or key != "alpha" or not 0.0 < alpha < 1.0:
+        number = np.nan
+    if key != wanted or not low < number < high:
+        between = f"between {low:g} and {high:g}" if np.isfinite(high) else f"above {low:g}"
         raise ValueError(
-            f"loss_function {name}:{options} is not supported; only Quantile has an option, alpha "
-            "between 0 and 1"
+            f"loss_function {name}{':' * bool(options)}{options} needs the parameter {wanted} "
+            f"{between}, as in '{name}:{wanted}={example}'"
         )
-    return alpha
+    return number
 
 
 def weighted_mean(y, weight):

@@ -57,6 +57,7 @@ CONSTRAINTS = {
     "combinations_ctr": [str, list, tuple, None],
     "ctr_target_border_count": [Interval(Integral, 1, MAX_BORDERS, closed="both"), None],
     "model_size_reg": [AT_LEAST_0],
+    "monotone_constraints": ["array-like", dict, str, None],
     "loss_function": [str, None],
     "eval_metric": [str, callable, None],
     "early_stopping_rounds": [COUNT, None],

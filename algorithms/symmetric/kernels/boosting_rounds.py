@@ -33,8 +33,8 @@ HASHES = 2.0**32
 class LossRows(NamedTuple):
     """The loss, and the rows it is computed on."""
 
-    kind: int  # RMSE, LOGISTIC, POISSON or QUANTILE
-    slope: float  # level of QUANTILE
+    kind: int  # as in `leaf_sums.differentiate`
+    slope: float  # as in `leaf_sums.differentiate`
     is_exp: bool  # whether scores are stored as eᶠ
     y: np.ndarray  # float32 (n_rows,)
     weight: np.ndarray  # float32 (n_rows,), or (0,) if all are 1

@@ -22,14 +22,14 @@ MIN_WEIGHT = np.float64(np.finfo(np.float32).eps)  # a block's leaf of less weig
 
 @kernel
 def estimate_leaves(
-    kind, alpha, is_exp, score, y, weight, leaf_of, l2, iterations, is_newton, has_backtracking,
+    kind, slope, is_exp, score, y, weight, leaf_of, l2, iterations, is_newton, has_backtracking,
     sums, steps, after, values, weights,
 ):  # fmt: skip
     """Write the leaf values before the learning rate, and the weights of the leaves.
 
     Parameters
     ----------
-    kind, alpha, y, weight : as in `leaf_sums.differentiate`
+    kind, slope, y, weight : as in `leaf_sums.differentiate`
     is_exp : whether scores are stored as eᶠ
     score : float64 (n_rows,); it is written if there are several iterations
     leaf_of : uint16 (n_rows,)
@@ -42,11 +42,11 @@ def estimate_leaves(
     """
     step, scaled, changes = steps[0], steps[1], steps[2]
     values[:] = 0.0
-    loss = loss_of(kind, score, y, weight) if has_backtracking else 0.0
+    loss = loss_of(kind, slope, score, y, weight) if has_backtracking else 0.0
     left, is_first = iterations, True
     while left > 0:
         sums[:] = 0.0
-        sum_leaves(kind, alpha, score, y, weight, leaf_of, len(y), sums, 0, 1)
+        sum_leaves(kind, slope, score, y, weight, leaf_of, len(y), sums, 0, 1)
         if is_first:
             for leaf in range(len(weights)):
                 weights[leaf] = sums[0, leaf, WEIGHT]
@@ -64,7 +64,7 @@ def estimate_leaves(
                 scaled[leaf] = step[leaf] * scale
             copy_to(score, after)
             add_leaf_values(is_exp, scaled, changes, leaf_of, after)
-            now = loss_of(kind, after, y, weight)
+            now = loss_of(kind, slope, after, y, weight)
             if now < loss:
                 add_to(values, scaled)
                 copy_to(after, score)
@@ -102,9 +102,9 @@ def write_steps(sums, l2, is_newton, step):
 
 
 @inner_kernel
-def loss_of(kind, score, y, weight):
+def loss_of(kind, slope, score, y, weight):
     """Return the sum of the losses of all rows; NaN counts as infinite."""
-    loss = sum_losses(kind, score, y, weight, 0, len(y))
+    loss = sum_losses(kind, slope, score, y, weight, 0, len(y))
     return np.inf if np.isnan(loss) else loss
 
 

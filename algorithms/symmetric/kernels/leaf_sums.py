@@ -6,7 +6,11 @@ them by eᵛ. With p = 1 − 1 / (1 + eᶠ), residual r = y − F and weight w, 
     RMSE                     g = w r                     h = −w
     Logloss, CrossEntropy    g = w (y − p)               h = −w p (1 − p)
     Poisson                  g = w (y − eᶠ)              h = −w eᶠ
-    Quantile(α), MAE         g = w α, or −w (1 − α) where r < 0, and 0 where |r| < δ;  h = 0
+    Quantile(α), MAE         g = w α, or −w (1 − α) where r < 0, and 0 where |r| < 1e-6;  h = 0
+    Expectile(α)             g = 2 w s r                h = −2 w s, with s = α, or 1 − α where r ≤ 0
+    Huber(δ)                 g = w r, at most w δ in size;  h = −w, or 0 where |r| ≥ δ
+    Tweedie(p)               g = w (y e^((1−p)F) − e^((2−p)F))
+                             h = w ((1 − p) y e^((1−p)F) − (2 − p) e^((2−p)F))
 """
 
 import math
@@ -16,64 +20,89 @@ import numpy as np
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.symmetric.kernels.exponential import table_exp
 
-RMSE, LOGISTIC, POISSON, QUANTILE, SOFTMAX = range(5)
+RMSE, LOGISTIC, POISSON, QUANTILE, SOFTMAX, HUBER, EXPECTILE, TWEEDIE = range(8)
 QUANTILE_DELTA = 1e-6
 DER1, DER2, WEIGHT = range(3)
 
 
 @inner_kernel
-def first_derivative(kind, alpha, score, y):
+def first_derivative(kind, slope, score, y):
     """Return the derivative of −loss of a row."""
-    if kind == RMSE:
+    if kind in (RMSE, POISSON):
         return y - score
     if kind == LOGISTIC:
         return y - (1.0 - 1.0 / (1.0 + score))
-    if kind == POISSON:
-        return y - score
-    residual = y - score
-    if abs(residual) < QUANTILE_DELTA:
-        return 0.0
-    return alpha if residual > 0.0 else -(1.0 - alpha)
+    if kind == TWEEDIE:
+        return y * math.exp((1.0 - slope) * score) - math.exp((2.0 - slope) * score)
+    return derivative_of_residual(kind, slope, y - score)
 
 
 @inner_kernel
-def second_derivative(kind, score):
+def derivative_of_residual(kind, slope, residual):
+    """Return the derivative of −loss of QUANTILE, HUBER and EXPECTILE."""
+    side = slope if residual > 0.0 else 1.0 - slope
+    if kind == HUBER:
+        return min(max(residual, -slope), slope)
+    if kind == EXPECTILE:
+        return 2.0 * residual * side
+    if abs(residual) < QUANTILE_DELTA:
+        return 0.0
+    return side if residual > 0.0 else -side
+
+
+@inner_kernel
+def second_derivative(kind, slope, score, y):
     """Return the second derivative of −loss of a row."""
     if kind == RMSE:
         return -1.0
     if kind == LOGISTIC:
         p = 1.0 - 1.0 / (1.0 + score)
         return -p * (1.0 - p)
-    return -score if kind == POISSON else 0.0
+    if kind == POISSON:
+        return -score
+    if kind == TWEEDIE:
+        rise, fall = 1.0 - slope, 2.0 - slope
+        return rise * y * math.exp(rise * score) - fall * math.exp(fall * score)
+    return curvature_of_residual(kind, slope, y - score)
+
+
+@inner_kernel
+def curvature_of_residual(kind, slope, residual):
+    """Return the second derivative of −loss of QUANTILE, HUBER and EXPECTILE."""
+    if kind == HUBER:
+        return -1.0 if abs(residual) < slope else 0.0
+    if kind == EXPECTILE:
+        return -2.0 * (slope if residual > 0.0 else 1.0 - slope)
+    return 0.0
 
 
 @kernel
-def differentiate(kind, alpha, score, y, weight, g, first, last):
+def differentiate(kind, slope, score, y, weight, g, first, last):
     """Write the derivatives of −loss of the rows first … last − 1.
 
     Parameters
     ----------
-    kind : RMSE, LOGISTIC, POISSON or QUANTILE
-    alpha : level of QUANTILE
+    kind : RMSE, LOGISTIC, POISSON, QUANTILE, HUBER, EXPECTILE or TWEEDIE
+    slope : α of QUANTILE and EXPECTILE, δ of HUBER, variance power p of TWEEDIE
     score : (n_rows,) float64, F or eᶠ
     y : (n_rows,) float32
     weight : (n_rows,) float32, or (0,) if all are 1
     g : (n_rows,) float64, written
     """
     for i in range(np.uint64(first), np.uint64(last)):
-        g[i] = first_derivative(kind, alpha, score[i], np.float64(y[i]))
+        g[i] = first_derivative(kind, slope, score[i], np.float64(y[i]))
     if len(weight):
         for i in range(np.uint64(first), np.uint64(last)):
             g[i] *= np.float64(weight[i])
 
 
 @kernel
-def sum_leaves(kind, alpha, score, y, weight, leaf_of, block, sums, first, last):
+def sum_leaves(kind, slope, score, y, weight, leaf_of, block, sums, first, last):
     """Add the derivatives and weights of the rows of blocks first … last − 1 to their leaves.
 
     Parameters
     ----------
-    kind, alpha, score, y, weight : as in `differentiate`
+    kind, slope, score, y, weight : as in `differentiate`
     leaf_of : (n_rows,) uint16
     block : number of rows of a block
     sums : (n_blocks, n_leaves, 3) float64, added to: Σg, Σh and Σw
@@ -81,20 +110,20 @@ def sum_leaves(kind, alpha, score, y, weight, leaf_of, block, sums, first, last)
     for part in range(first, last):
         start, end = part * block, min((part + 1) * block, len(y))
         if kind == RMSE:  # a constant kind lets the compiler drop the other losses
-            add_rows(RMSE, alpha, score, y, weight, leaf_of, sums[part], start, end)
+            add_rows(RMSE, slope, score, y, weight, leaf_of, sums[part], start, end)
         elif kind == LOGISTIC:
-            add_rows(LOGISTIC, alpha, score, y, weight, leaf_of, sums[part], start, end)
+            add_rows(LOGISTIC, slope, score, y, weight, leaf_of, sums[part], start, end)
         else:
-            add_rows(kind, alpha, score, y, weight, leaf_of, sums[part], start, end)
+            add_rows(kind, slope, score, y, weight, leaf_of, sums[part], start, end)
 
 
 @inner_kernel
-def add_rows(kind, alpha, score, y, weight, leaf_of, sums, first, last):
+def add_rows(kind, slope, score, y, weight, leaf_of, sums, first, last):
     """Add the derivatives and weights of the rows first … last − 1 to those of their leaves."""
     for i in range(np.uint64(first), np.uint64(last)):
         target, leaf = np.float64(y[i]), np.uint64(leaf_of[i])
-        der1 = first_derivative(kind, alpha, score[i], target)
-        der2 = second_derivative(kind, score[i])
+        der1 = first_derivative(kind, slope, score[i], target)
+        der2 = second_derivative(kind, slope, score[i], target)
         w = 1.0
         if len(weight):
             w = np.float64(weight[i])
@@ -125,12 +154,12 @@ def add_to_scores(is_exp, values, leaf_of, score, first, last):
 
 
 @kernel
-def sum_losses(kind, score, y, weight, first, last):
-    """Return the sum of the losses of rows first … last − 1, for losses stored as eᶠ or RMSE.
+def sum_losses(kind, slope, score, y, weight, first, last):
+    """Return the sum of the losses of rows first … last − 1.
 
     Parameters
     ----------
-    kind, score, y, weight : as in `differentiate`
+    kind, slope, score, y, weight : as in `differentiate`
     """
     total = 0.0
     for i in range(np.uint64(first), np.uint64(last)):
@@ -143,9 +172,26 @@ def sum_losses(kind, score, y, weight, first, last):
         elif kind == POISSON:
             loss = score[i] - target * math.log(score[i])
         else:
-            loss = (target - score[i]) * (target - score[i])
+            loss = loss_of_row(kind, slope, score[i], target)
         total += loss * np.float64(weight[i]) if len(weight) else loss
     return total
+
+
+@inner_kernel
+def loss_of_row(kind, slope, score, y):
+    """Return the loss of a row, for losses whose scores are stored as F."""
+    residual = y - score
+    if kind == QUANTILE:
+        return residual * slope if residual > 0.0 else -residual * (1.0 - slope)
+    if kind == HUBER:
+        size = abs(residual)
+        return 0.5 * size * size if size < slope else slope * (size - 0.5 * slope)
+    if kind == EXPECTILE:
+        return residual * residual * (slope if residual > 0.0 else 1.0 - slope)
+    if kind == TWEEDIE:
+        rise, fall = 1.0 - slope, 2.0 - slope
+        return math.exp(fall * score) / fall - y * math.exp(rise * score) / rise
+    return residual * residual
 
 
 @inner_kernel

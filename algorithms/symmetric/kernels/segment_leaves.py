@@ -52,8 +52,9 @@ def step_through_tail(kind, slope, is_newton, l2, targets, score, sums, steps):
         leaf = np.uint64(targets.leaf_of[i])
         w = np.float64(weight[i]) if len(weight) else 1.0
         total += w
-        sums[leaf, DER1] += first_derivative(kind, slope, score[i], np.float64(targets.y[i])) * w
-        sums[leaf, DER2] += second_derivative(kind, score[i]) * w
+        y = np.float64(targets.y[i])
+        sums[leaf, DER1] += first_derivative(kind, slope, score[i], y) * w
+        sums[leaf, DER2] += second_derivative(kind, slope, score[i], y) * w
         sums[leaf, WEIGHT] += w
         scaled = l2 * (total / np.float64(i))
         if is_newton:

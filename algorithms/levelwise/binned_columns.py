@@ -9,8 +9,7 @@ import numpy as np
 from algorithms.levelwise.kernels.binning import bin_columns
 from algorithms.levelwise.kernels.level_arrays import MAX_BINS, CodedTable, Codes
 from algorithms.trees.kernels.presort import sort_columns
-from algorithms.trees.kernels.tree_arrays import CLOSE
-from algorithms.trees.presorted_table import read_columns, sort_scratch
+from algorithms.trees.presorted_table import find_close, read_columns, sort_scratch
 
 MIN_BINS = 16
 ROWS_PER_BIN = 8  # minimum; smaller bins save few rows
@@ -24,7 +23,7 @@ def count_bins(n_rows):
     return min(MAX_BINS, max(MIN_BINS, n_rows // ROWS_PER_BIN))
 
 
-def sort_coded(X, workers, name, close=CLOSE):
+def sort_coded(X, workers, name, close=None):
     """Return the `CodedTable` and the `Codes` of X.
 
     Each column is copied and sorted; its order then overwrites the copy.
@@ -34,7 +33,7 @@ def sort_coded(X, workers, name, close=CLOSE):
     X : (n_rows, n_columns) array of numbers, NaN where missing; it must not change
     workers : Workers
     name : name of the estimator, for error messages
-    close : values at most this far apart count as equal
+    close : values at most this far apart count as equal; by default as in `find_close`
 
     Raises
     ------
@@ -42,8 +41,8 @@ def sort_coded(X, workers, name, close=CLOSE):
         If a value is infinite, or too large for float32.
     """
     n, n_columns = X.shape
-    close = np.float32(close)  # a single dtype, so that kernels are compiled once
     values = read_columns(X, workers, name)
+    close = find_close(values) if close is None else np.float32(close)  # of a single dtype
     order = values.view(np.uint32)
     wanted = count_bins(n)
     missing = np.empty(n_columns, np.int64)
@@ -60,7 +59,7 @@ def sort_coded(X, workers, name, close=CLOSE):
         for f in range(first, last):
             column = values[f : f + 1]
             absent = missing[f : f + 1]
-            sort_columns(column, column_order, kind, absent, scratch, 0, 1)
+            sort_columns(column, column_order, kind, absent, scratch, close, 0, 1)
             column_codes = Codes(*(a[f : f + 1] for a in codes))
             bin_columns(column, column_order, absent, column_codes, wanted, close, 0, 1)
             order[f] = column_order[0]

@@ -84,10 +84,10 @@ class LevelGrower:
     X : (n_rows, n_columns) array of numbers, NaN where missing; it must not change
     workers : Workers, alive as long as trees are grown
     name : name of the estimator, for error messages
-    close : values at most this far apart count as equal, as in scikit-learn
+    close : values at most this far apart count as equal; by default as in `find_close`
     """
 
-    def __init__(self, X, workers, name, close=tree_arrays.CLOSE):
+    def __init__(self, X, workers, name, close=None):
         n, n_columns = X.shape
         self._workers = workers
         self.size = threads_worth(workers.threads, n * n_columns, VALUES_OF_A_THREAD)

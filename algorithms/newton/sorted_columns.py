@@ -5,6 +5,7 @@ from scipy import sparse
 
 from algorithms.newton.kernels.exact_arrays import Lists
 from algorithms.trees.kernels.presort import sort_columns
+from algorithms.trees.kernels.tree_arrays import CLOSE
 from algorithms.trees.kernels.tree_arrays import ROW as ROW_BITS
 from algorithms.trees.presorted_table import read_columns, sort_scratch
 
@@ -57,7 +58,7 @@ def sort_each(values, workers, take):
         scratch = sort_scratch(n)
         order, kind, missing = np.empty((1, n), np.uint32), np.empty(1, np.int64), np.empty(1, int)
         for f in range(first, last):
-            sort_columns(values[f : f + 1], order, kind, missing, scratch, 0, 1)
+            sort_columns(values[f : f + 1], order, kind, missing, scratch, CLOSE, 0, 1)
             order &= ROW_BITS
             present = n - missing[0]
             take(f, order[0, :present], scratch.ordered[:present], order[0, present:])

@@ -7,7 +7,7 @@ from sklearn.utils import assert_all_finite
 from algorithms.trees.cart import count_features
 from algorithms.trees.kernels.presort import BUCKETS, PASSES, SortScratch, sort_columns
 from algorithms.trees.kernels.rank import write_ranks
-from algorithms.trees.kernels.tree_arrays import EXACT, NEAR, Table
+from algorithms.trees.kernels.tree_arrays import CLOSE, EXACT, NEAR, Table
 
 ROWS_AT_ONCE = 1024  # rows transposed at once: they fit in the second-level cache
 BLOCK_VALUES = 1 << 22  # values of a sparse X that are converted to dense at once
@@ -45,6 +45,7 @@ def sort_table(X, workers, name):
         np.empty((n_columns, n_rows), np.uint32),
         np.empty(n_columns, np.int64),
         np.empty(n_columns, np.int64),
+        close=find_close(values),
     )
 
     # Allocated in the caller's thread, so that its allocator can reuse the memory afterwards.
@@ -54,7 +55,8 @@ def sort_table(X, workers, name):
         scratch = spare.pop()
         for c in range(first, last):
             workers.check()
-            sort_columns(values, table.order, table.kind, table.missing, scratch, c, c + 1)
+            lists = table.order, table.kind, table.missing
+            sort_columns(values, *lists, scratch, table.close, c, c + 1)
 
     workers.share(sort, n_columns)
     return table
@@ -80,6 +82,7 @@ def rank_table(X, workers, name):
         np.empty(n_columns, np.int64),
         np.empty((n_rows, n_columns), np.uint32),
         np.empty(n_columns, np.int64),
+        find_close(values),
     )
 
     def rank(first, last):
@@ -89,9 +92,9 @@ def rank_table(X, workers, name):
         for c in range(first, last):
             workers.check()
             kind, missing = table.kind[c : c + 1], table.missing[c : c + 1]
-            sort_columns(values[c : c + 1], order, kind, missing, scratch, 0, 1)
-            ranks = table.ranks[:, c]
-            table.reach[c] = write_ranks(values[c], order[0], missing[0], ranks, distinct)
+            sort_columns(values[c : c + 1], order, kind, missing, scratch, table.close, 0, 1)
+            given = table.ranks[:, c], distinct, table.close
+            table.reach[c] = write_ranks(values[c], order[0], missing[0], *given)
             kind[0] = NEAR if table.reach[c] else EXACT
 
     workers.share(rank, n_columns)
@@ -102,7 +105,22 @@ def unsorted_table(X, workers, name):
     """Return a table of the columns of X without lists, for trees that sort in every node."""
     values = read_columns(X, workers, name)
     none = np.empty(0, np.int64)
-    return Table(values, np.empty((0, 0), np.uint32), none, none)
+    return Table(values, np.empty((0, 0), np.uint32), none, none, close=find_close(values))
+
+
+def find_close(values):
+    """Return how far apart values may be that count as equal, float32.
+
+    It is 1e-7, as in scikit-learn, times the smallest range of a column if that is below 1: units
+    do not matter.
+
+    Parameters
+    ----------
+    values : (n_columns, n_rows) float32, NaN where missing
+    """
+    with np.errstate(over="ignore"):
+        spans = np.fmax.reduce(values, axis=1) - np.fmin.reduce(values, axis=1)
+    return np.float32(CLOSE * spans[spans > 0.0].min(initial=1.0))
 
 
 def read_columns(X, workers, name):

@@ -8,7 +8,7 @@ from algorithms.levelwise.kernels.level_arrays import value_at
 from algorithms.runtime.array_moves import swap
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.feature_sampling import draw_below
-from algorithms.trees.kernels.tree_arrays import CLOSE, ROW
+from algorithms.trees.kernels.tree_arrays import ROW
 
 NO_FEATURE = -2
 LEAF = -1
@@ -34,7 +34,7 @@ def draw_columns(table, state, columns):
         f = columns[at]
         low = value_at(table, f, table.order[f, 0] & ROW)
         high = value_at(table, f, table.order[f, table.order.shape[1] - 1] & ROW)
-        if high <= low + CLOSE:
+        if high <= low + table.close:
             swap(columns, at, n_constant)
             n_constant += 1
         else:

@@ -25,7 +25,7 @@ from algorithms.levelwise.kernels.class_arrays import CODE_BITS
 from algorithms.levelwise.kernels.level_arrays import value_at
 from algorithms.runtime.array_moves import copy
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.trees.kernels.tree_arrays import CLOSE, ROW
+from algorithms.trees.kernels.tree_arrays import ROW
 
 TIE = 1e-13  # relative to the slot's weight: closer scores count as equal (rounding errors),
 PART = 0.01  # unless the tolerance exceeds this share of n H, the maximum gain
@@ -240,7 +240,8 @@ def search_bin(table, codes, limits, rows, level, where, left, start):
             continue
         if not is_first:
             score = score_of(left, totals, n_left, n, limits.min_weight_leaf)
-            if score >= least and value_at(table, f, row) > value_at(table, f, before) + CLOSE:
+            lowest = value_at(table, f, before) + table.close
+            if score >= least and value_at(table, f, row) > lowest:
                 keep_best(level, f, slot, score, j, tie)
         is_first = False
         before = row

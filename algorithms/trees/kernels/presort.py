@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.trees.kernels.tree_arrays import CLOSE, DISTINCT, EXACT, FLAG, NEAR, ROW
+from algorithms.trees.kernels.tree_arrays import DISTINCT, EXACT, FLAG, NEAR, ROW
 
 BITS = 11
 BUCKETS = 1 << BITS
@@ -35,7 +35,7 @@ class SortScratch(NamedTuple):
 
 
 @kernel
-def sort_columns(values, order, kind, missing, scratch, first, last):
+def sort_columns(values, order, kind, missing, scratch, close, first, last):
     """Fill ``order``, ``kind`` and ``missing`` for the columns first … last − 1.
 
     A pass reads the column, the items or the list, and writes items and list alternately, so that
@@ -46,6 +46,7 @@ def sort_columns(values, order, kind, missing, scratch, first, last):
     values : (n_columns, n_rows) float32, NaN where missing, otherwise finite
     order, kind, missing : as in `Table`, written
     scratch : SortScratch; on return it holds the sorted values of the last column
+    close : float32, values at most this far apart count as equal
     """
     items, counts = scratch.items, scratch.counts
     ordered = scratch.ordered.view(np.uint32)
@@ -71,7 +72,7 @@ def sort_columns(values, order, kind, missing, scratch, first, last):
             else:
                 items_to_list(items, rows, ordered, counts, digit)
             is_first = False
-        kind[f] = flag_entries(scratch.ordered, rows, len(column) - missing[f])
+        kind[f] = flag_entries(scratch.ordered, rows, len(column) - missing[f], close)
 
 
 @inner_kernel
@@ -156,12 +157,12 @@ def items_to_list(items, rows, ordered, counts, digit):
 
 
 @inner_kernel
-def flag_entries(ordered, order, n_present):
+def flag_entries(ordered, order, n_present, close):
     """Set the flags of a column's present values, given in their order; return its kind."""
     n_close = 0
     kind = EXACT
     for i in range(1, n_present):
-        if ordered[i] > ordered[i - 1] + CLOSE:
+        if ordered[i] > ordered[i - 1] + close:
             order[i] |= FLAG
         else:
             n_close += 1

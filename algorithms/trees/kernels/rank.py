@@ -12,7 +12,7 @@ integers only, so the lists are deterministic.
 import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
-from algorithms.trees.kernels.tree_arrays import CLOSE, FLAG, ROW
+from algorithms.trees.kernels.tree_arrays import FLAG, ROW
 
 FEW_BITS = np.uint32(6)
 FEW = 1 << FEW_BITS  # maximum number of items sorted by comparing all pairs
@@ -30,7 +30,7 @@ ONE64 = np.uint64(1)
 
 
 @kernel
-def write_ranks(values, order, n_missing, ranks, distinct):
+def write_ranks(values, order, n_missing, ranks, distinct, close):
     """Write the ranks of one column, and the value of each rank; return its `Table.reach`.
 
     Parameters
@@ -39,6 +39,7 @@ def write_ranks(values, order, n_missing, ranks, distinct):
     order : (n_rows,) uint32, rows sorted by value, in the low 31 bits; missing ones last
     ranks : (n_rows,) uint32, written
     distinct : (n_rows,) float32, scratch
+    close : float32, values at most this far apart count as equal
     """
     n_present = len(order) - n_missing
     count = 0
@@ -57,7 +58,7 @@ def write_ranks(values, order, n_missing, ranks, distinct):
     last = 0
     for rank in range(count):
         last = max(last, rank)
-        while last + 1 < count and not distinct[last + 1] > distinct[rank] + CLOSE:
+        while last + 1 < count and not distinct[last + 1] > distinct[rank] + close:
             last += 1
         reach = max(reach, last - rank)
     return reach
@@ -79,7 +80,7 @@ def is_constant_unsorted(table, rows, c, start, end):
         first = table.values[c, rank]
         low = min(low, x, first)
         high = max(high, x, first)
-        if np.isnan(x) or np.isnan(first) or not high <= low + CLOSE:
+        if np.isnan(x) or np.isnan(first) or not high <= low + table.close:
             return False
     return True
 
@@ -96,7 +97,7 @@ def are_apart(table, c, below, above):
     """Return whether the values of two ranks are far enough apart to split between them."""
     if above - below > table.reach[c]:
         return True
-    return table.values[c, above] > table.values[c, below] + CLOSE
+    return table.values[c, above] > table.values[c, below] + table.close
 
 
 @inner_kernel

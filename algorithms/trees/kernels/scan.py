@@ -21,7 +21,6 @@ from algorithms.trees.kernels.criteria import proxy_of_pair
 from algorithms.trees.kernels.rank import value_of
 from algorithms.trees.kernels.tree_arrays import (
     BLOCK,
-    CLOSE,
     DISTINCT,
     EXACT,
     FLAG,
@@ -46,7 +45,7 @@ def fits(table, rows, f, column, j, stop):
         return True
     here = value_of(table, rows, column, rows.lists[f, j] & ROW)
     before = value_of(table, rows, column, rows.lists[f, j - 1] & ROW)
-    return here > before + CLOSE
+    return here > before + table.close
 
 
 @inner_kernel

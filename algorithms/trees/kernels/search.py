@@ -7,7 +7,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.rank import gather_ranks, sort_list, span_of, value_of
 from algorithms.trees.kernels.scan import scan_pairs
 from algorithms.trees.kernels.scan_classes import class_of, scan_classes
-from algorithms.trees.kernels.tree_arrays import CLOSE, GINI, ROW, SQUARED_ERROR
+from algorithms.trees.kernels.tree_arrays import GINI, ROW, SQUARED_ERROR
 from algorithms.trees.kernels.unsorted_search import (
     has_few_ranks,
     partition_by_rank,
@@ -90,7 +90,7 @@ def is_constant(table, rows, f, start, end):
         return False
     low = table.values[column, rows.source[rows.lists[f, start] & ROW]]
     high = table.values[column, rows.source[rows.lists[f, end - 1] & ROW]]
-    return high <= low + CLOSE and low <= high + CLOSE
+    return high <= low + table.close and low <= high + table.close
 
 
 @kernel

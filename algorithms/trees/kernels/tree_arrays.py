@@ -7,7 +7,7 @@ in the low 31 bits, and `FLAG` in the high bit. The kind of column defines the f
     EXACT     the flag marks a value larger than that of the entry before it; without it: equal
     NEAR      the same, but without it the value may also be a little larger
 
-A split is possible between values that are more than `CLOSE` apart.
+A split is possible between values that are more than `Table.close` apart.
 """
 
 from typing import NamedTuple
@@ -102,6 +102,7 @@ class Table(NamedTuple):
     reach: np.ndarray = (
         NO_REACH  # int64 (n_columns,): distance in ranks up to which values may be close
     )
+    close: np.float32 = CLOSE  # values at most this far apart count as equal
 
 
 class Rows(NamedTuple):

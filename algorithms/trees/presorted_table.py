@@ -14,6 +14,7 @@ BLOCK_VALUES = 1 << 22  # values of a sparse X that are converted to dense at on
 FEW = 5  # ratio of features to searched features from which ranks are faster than lists
 FEW_OF_TWO_CLASSES = 2  # by gini, for which `unsorted_search` does not sort
 TWO = 2
+SMALL_RANGE = 1e-3  # of a column
 LARGEST = 2**31 - 1  # maximum row number of a list
 
 
@@ -111,8 +112,8 @@ def unsorted_table(X, workers, name):
 def find_close(values):
     """Return how far apart values may be that count as equal, float32.
 
-    It is 1e-7, as in scikit-learn, times the smallest range of a column if that is below 1: units
-    do not matter.
+    It is 1e-7, as in scikit-learn. If columns have a range below `SMALL_RANGE`, it is 1e-7 times
+    the smallest range, so that a small unit does not make a column constant.
 
     Parameters
     ----------
@@ -120,7 +121,8 @@ def find_close(values):
     """
     with np.errstate(over="ignore"):
         spans = np.fmax.reduce(values, axis=1) - np.fmin.reduce(values, axis=1)
-    return np.float32(CLOSE * spans[spans > 0.0].min(initial=1.0))
+    small = spans[(spans > 0.0) & (spans < SMALL_RANGE)]
+    return np.float32(CLOSE * small.min()) if len(small) else CLOSE
 
 
 def read_columns(X, workers, name):

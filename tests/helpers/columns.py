@@ -3,6 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
+CLOSE_PAIRS = 5  # number of the kind
+
 
 def column(rng, n, missing):
     """Return float64 values (n,) of a random kind, some of them missing."""
@@ -13,13 +15,20 @@ def column(rng, n, missing):
         lambda: np.full(n, float(rng.integers(5))),
         lambda: rng.integers(0, 30, n).astype(float),
         lambda: np.round(rng.random(n), 2),
-        lambda: rng.random(n) * 1e-6,  # close to each other, not equal
+        lambda: close_pairs(rng, n),
         lambda: rng.exponential(size=n) ** 3 * 1e3,
         lambda: hardly_tied(rng, n),
     ][kind]()
     if rng.random() < missing:
         values[rng.random(n) < rng.choice([0.05, 0.3, 0.9, 1.0])] = np.nan
+    if kind == CLOSE_PAIRS:  # the range must not be small: the limit of close values depends on it
+        values[np.flatnonzero(~np.isnan(values))[:2]] = [0.0, 0.25][: (~np.isnan(values)).sum()]
     return values
+
+
+def close_pairs(rng, n):
+    """Return values close to 0 or 0.25, many of them close to each other but not equal."""
+    return rng.integers(0, 2, n) / 4 + rng.random(n) * 1e-6
 
 
 def hardly_tied(rng, n):

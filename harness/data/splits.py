@@ -255,7 +255,7 @@ def _earlier(split: Split, table: Table, train: np.ndarray, test: np.ndarray) ->
     import numpy as np
 
     order = _order_of(table)
-    earlier = train[order[train] < order[test].min()]
+    earlier: np.ndarray = train[order[train] < order[test].min()]
     if not len(earlier):
         raise DataError(f"the split {split.label} has no earlier row to train on")
     if table.group is None:

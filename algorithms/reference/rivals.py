@@ -12,6 +12,7 @@ from importlib.util import find_spec
 import numpy as np
 import pandas as pd
 
+from algorithms.declarations import search_spaces
 from algorithms.reference.catboost import coded
 from algorithms.reference.trees_of import trees_of
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
@@ -168,6 +169,7 @@ DECLARED = {
             "min_hessian": Argument("min_child_weight"),
             "l2": Argument("l2_leaf_reg"),
         },
+        "space": search_spaces.SYMMETRIC_BOOSTING,
         "estimators": ("chimeraboost.ChimeraBoostClassifier", "chimeraboost.ChimeraBoostRegressor"),
         "paper": "https://github.com/bbstats/chimeraboost",
         "summary": "ChimeraBoost, symmetric trees with linear leaves and crossed columns",
@@ -183,6 +185,7 @@ DECLARED = {
             "leaves": Argument("", "impossible", "derived from the budget"),
             "bins": Argument("max_bin"),
         },
+        "space": {"budget": {"low": 0.1, "high": 2.0, "log": True}},
         "estimators": ("perpetual.PerpetualClassifier", "perpetual.PerpetualRegressor"),
         "paper": "https://perpetual-ml.com/blog/how-perpetual-works",
         "summary": "Perpetual, boosting with a budget instead of hyperparameters",
@@ -202,6 +205,7 @@ DECLARED = {
             "min_samples": Argument("min_examples"),
             "l2": Argument("l2_regularization"),
         },
+        "space": search_spaces.YDF,
         "paper": "https://doi.org/10.1145/3580305.3599933",
         "summary": "YDF's gradient-boosted trees",
     },

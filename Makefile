@@ -17,6 +17,8 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 # Each Python has its own lock; requirements.lock is that of 3.11, and of one without its own.
 PYTHONS := 3.11 3.12 3.13 3.14
+# Extras of other libraries, optuna and rivals, are not locked.
+LOCKED_EXTRAS := asv dask docs dev
 UV ?= uv
 # asv keeps what it knows of this machine in the home folder; here that stays inside the clone.
 ASV = HOME="$(CURDIR)/.asv" $(RUN) -m asv
@@ -94,7 +96,7 @@ endef
 
 define write_lock
 $(UV) pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url \
-	--all-extras --custom-compile-command 'make lock' --python-version $(1) \
+	$(addprefix --extra ,$(LOCKED_EXTRAS)) --custom-compile-command 'make lock' --python-version $(1) \
 	--output-file "$$(test $(1) = 3.11 && echo requirements.lock || echo requirements-$(1).lock)"
 endef
 

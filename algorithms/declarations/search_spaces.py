@@ -70,3 +70,11 @@ SYMMETRIC_BOOSTING = {
     "depth": {"low": 3, "high": 8},
     "l2_leaf_reg": {"low": 1.0, "high": 30.0, "log": True},
 }
+YDF = {
+    "num_trees": ROUNDS,
+    "shrinkage": RATE,
+    "max_depth": {"low": 2, "high": 10},
+    "min_examples": {"low": 5, "high": 100, "log": True},
+    "subsample": SHARE,
+    "l2_regularization": L2,
+}

@@ -20,6 +20,7 @@ import numpy as np
 from algorithms.model_io import catboost_reader
 from algorithms.model_io.errors import ModelFileError
 from algorithms.reference._codes import codes_of_labels
+from algorithms.reference._nodes import symmetric_nodes
 from harness import HarnessError, Missing, Tree, TreeEnsemble
 
 LINKS = {
@@ -123,8 +124,8 @@ def one_tree(saved, features, width):
     """Return a symmetric tree as a full tree: the children of node i are 2i + 1 and 2i + 2."""
     splits = [features.split(s) for s in saved.get("splits") or []]
     depth = len(splits)
-    n_inner, n_leaves = 2**depth - 1, 2**depth
-    level = np.repeat(np.arange(depth), 2 ** np.arange(depth))
+    level, left, right = symmetric_nodes(depth)
+    n_inner, n_leaves = len(level), 2**depth
     # CatBoost's first split is the lowest bit of the leaf index.
     order = np.zeros(n_leaves, np.int64)
     for k in range(depth):
@@ -135,7 +136,6 @@ def one_tree(saved, features, width):
     cover[n_inner:] = np.array(saved["leaf_weights"], np.float64)[order]
     for node in range(n_inner - 1, -1, -1):
         cover[node] = cover[2 * node + 1] + cover[2 * node + 2]
-    inner = np.arange(n_inner)
 
     def column(which, leaf, dtype):
         """Return one field of each node's split, and a constant at the leaves."""
@@ -145,8 +145,8 @@ def one_tree(saved, features, width):
     return Tree(
         feature=column(0, -1, np.int32),
         threshold=column(1, 0.0, np.float64),
-        left=np.concatenate([2 * inner + 1, np.full(n_leaves, -1)]).astype(np.int32),
-        right=np.concatenate([2 * inner + 2, np.full(n_leaves, -1)]).astype(np.int32),
+        left=left,
+        right=right,
         value=value,
         default_left=column(2, False, bool),
         missing=np.full(len(value), Missing.NAN, np.uint8),

@@ -1,4 +1,4 @@
-"""Trees of a fitted model of scikit-learn, XGBoost, LightGBM or CatBoost."""
+"""Trees of a fitted model of scikit-learn, XGBoost, LightGBM, CatBoost or a rival library."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def trees_of(model, *, missing=None):
     ----------
     model
         A tree, forest or booster of scikit-learn; an estimator or a Booster of XGBoost or LightGBM;
-        a CatBoost model with symmetric trees. After early stopping, the rounds used for prediction
-        are returned.
+        a CatBoost model with symmetric trees; an estimator of ChimeraBoost or Perpetual; gradient
+        boosted trees of YDF. After early stopping, the rounds used for prediction are returned.
     missing : float, optional
         Value that means missing, besides NaN. An XGBoost estimator stores it; for a
         Booster pass the ``missing`` of the ``DMatrix`` that it was trained on.
@@ -90,9 +90,34 @@ def of_catboost(model):
     return export(model)
 
 
+def of_chimeraboost(model):
+    """Return the trees of an estimator of ChimeraBoost."""
+    from algorithms.reference._export_chimeraboost import export
+
+    check_is_fitted(model)
+    return export(model)
+
+
+def of_perpetual(model):
+    """Return the trees of a booster of Perpetual."""
+    from algorithms.reference._export_perpetual import export
+
+    return export(model)
+
+
+def of_ydf(model):
+    """Return the trees of a model of YDF."""
+    from algorithms.reference._export_ydf import export
+
+    return export(model)
+
+
 TAKE = {
     "sklearn": of_sklearn,
     "xgboost": of_xgboost,
     "lightgbm": of_lightgbm,
     "catboost": of_catboost,
+    "chimeraboost": of_chimeraboost,
+    "perpetual": of_perpetual,
+    "ydf": of_ydf,
 }

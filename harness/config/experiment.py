@@ -139,7 +139,8 @@ class Tuning(Strict):
     configurations: int = Field(10, ge=1, le=1000)  # the first is the algorithm's own defaults
     inner_folds: int = Field(3, ge=2, le=20)  # cross-validation folds of the training rows
     seed: Seed = 0
-    method: Literal["random", "halving"] = "random"  # random search, or successive halving
+    # random search, successive halving, or proposals of Optuna, which is an optional package
+    method: Literal["random", "halving", "optuna"] = "random"
     reduction: int = Field(
         3, ge=2, le=10
     )  # factor of successive halving from one iteration to the next

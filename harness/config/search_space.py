@@ -3,7 +3,9 @@
 A tuned trial is a plain trial whose params are ``{"tune": {"configurations": […], "inner_folds":
 k}}``; ``halving`` in it asks for successive halving, ``ensemble`` for an ensemble. It contains
 every configuration in full, so its ids cover exactly what was searched, and a worker does not need
-the search space. The first configuration is the algorithm's own defaults.
+the search space. The first configuration is the algorithm's own defaults. With ``optuna``, the
+worker tries these configurations first, and Optuna proposes the others: the params hold the search
+space, the seed and the version of Optuna, which determine the proposals.
 """
 
 from __future__ import annotations
@@ -12,13 +14,15 @@ import json
 import math
 import random
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from harness.core.class_weights import without_class_weight
-from harness.core.errors import PluginError
+from harness.core.errors import ConfigError, PluginError
 from harness.core.model import JSON, Algorithm
 
 TUNE = "tune"  # the one key of a tuned trial's params
+DRAWN_FIRST = 10  # maximum number of random configurations before Optuna's proposals
 
 
 def tuned_params(
@@ -43,6 +47,8 @@ def tuned_params(
     ------
     PluginError
         If a search space is invalid.
+    ConfigError
+        If the method is ``optuna`` and Optuna is not installed.
     """
     space = {key: values for key, values in algorithm.space.items() if key not in fixed}
     if not algorithm.space:
@@ -52,13 +58,37 @@ def tuned_params(
     for key, choices in space.items():
         _check(algorithm.name, key, choices)
     drawn = draw(space, tuning.configurations - 1, tuning.seed)
+    search: JSON = {"halving": tuning.reduction} if tuning.method == "halving" else {}
+    if tuning.method == "optuna":
+        kept = min(DRAWN_FIRST, math.ceil(len(drawn) / 2))
+        proposed = len(drawn) - kept
+        drawn = drawn[:kept]
+        search = {"optuna": _proposals(space, base, proposed, tuning.seed)}
     return {
         TUNE: {
             "configurations": [first, *({**base, **values} for values in drawn)],
             "inner_folds": tuning.inner_folds,
-            **({"halving": tuning.reduction} if tuning.method == "halving" else {}),
+            **search,
             **({"ensemble": tuning.ensemble_rounds} if ensembled else {}),
         }
+    }
+
+
+def _proposals(space: Mapping[str, Any], base: JSON, number: int, seed: int) -> JSON:
+    """Return all that determines Optuna's proposals."""
+    try:
+        installed = version("optuna")
+    except PackageNotFoundError:
+        raise ConfigError(
+            'tuning.method = "optuna" needs the package optuna: '
+            'pip install "tree-harness[optuna]", or use "random" or "halving"'
+        ) from None
+    return {
+        "space": dict(space),
+        "base": base,
+        "proposed": number,
+        "seed": seed,
+        "version": installed,
     }
 
 

@@ -129,6 +129,7 @@ class Card(Strict):
             sparse=self.sparse,
             weighted=bool(self.read.weight),
             grouped=bool(self.read.group),
+            ordered=bool(self.read.order),
             given_test=self.read.test_rows > 0,
             source=_SOURCES[self.source],
             suites=self.suites,

@@ -85,11 +85,6 @@ class Facts(Strict):
     told: tuple[str, ...] = ()  # sentences on what was detected
 
 
-def _check_splits(time: str | None, group: str | None) -> None:
-    if time and group:
-        raise DataError("rows are split by time or by group, not by both: leave out one of them")
-
-
 def dataset_from_file(
     path: str | Path | Sequence[str | Path],
     target: str | None = None,
@@ -125,7 +120,7 @@ def dataset_from_file(
         Columns of case weights, and of groups that splits never separate.
     time
         A column of numbers or dates: every split trains on earlier rows than it tests. It is not a
-        feature.
+        feature. With ``group``, earlier rows of a tested group are not trained on.
     test
         A file with the same columns and the test rows; it defines the only split.
     drop, categorical
@@ -161,7 +156,6 @@ def dataset_from_file(
             raise DataError("a test file defines the test rows: leave out test_rows and time")
         paths.append(Path(test))
     _check_formats(paths)
-    _check_splits(time, group)
     shas = [sha256_of(one) for one in paths]
     query_files = [] if group else _query_files(paths)
     paths += query_files

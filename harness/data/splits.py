@@ -1,8 +1,8 @@
 """Training and test rows of splits, which depend only on the split and the table.
 
-Every algorithm gets the same rows. Folds are stratified by class (classification) and never
-separate a group. They use scikit-learn's splitters, seeded by split, so a split is the same on
-every machine with the same scikit-learn.
+Every algorithm gets the same rows. Folds are stratified by class (classification), and a group is
+never in both parts of a split. They use scikit-learn's splitters, seeded by split, so a split is
+the same on every machine with the same scikit-learn.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def default_splits(
     there are as many holdouts as there would be folds, because a verdict needs the spread over
     splits; with fewer rows, ``repeats`` times ``folds`` folds. A dataset with fewer rows than
     folds gets as many folds as rows. Rows in order of time are cut into ``folds`` + 1
-    blocks: each fold trains on all blocks before the one that it tests.
+    blocks: each fold trains on all blocks before the one that it tests, without the rows of the
+    groups that it tests.
 
     Parameters
     ----------
@@ -83,7 +84,8 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
     -------
     train, test
         int64 row numbers, each ascending; no row is in both. ``draw`` and splits with
-        ``train_rows`` train on a part of the other rows, ``ordered`` on the earlier ones.
+        ``train_rows`` train on a part of the other rows, ``ordered`` on the earlier ones of other
+        groups.
 
     Raises
     ------
@@ -106,10 +108,7 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
             raise DataError("training sets of a ranking cannot be drawn: use folds or a holdout")
         return _drawn(split, train), test
     if split.scheme == "ordered":
-        order = _order_of(table)
-        train = train[order[train] < order[test].min()]
-        if not len(train):
-            raise DataError(f"the split {split.label} has no earlier row to train on")
+        train = _earlier(split, table, train, test)
     return _sampled(split, train, table.group if task is Task.RANKING else None), test
 
 
@@ -140,12 +139,14 @@ def drawn_apart(split: Split, pool: int) -> bool:
 
 
 def split_notes(split: Split, table: Table, task: Task) -> list[str]:
-    """Return notes on a split: small classes, or groups and times that a file divides."""
+    """Return notes on a split: small classes, rows left out, or what a file of splits divides."""
     import numpy as np
 
     if split.scheme == "openml":
         return _notes_on_file(split, table)
-    if not task.is_classification or split.scheme in ("given", "draw", "ordered"):
+    if split.scheme == "ordered":
+        return _notes_on_groups(split, table, task)
+    if not task.is_classification or split.scheme in ("given", "draw"):
         return []
     need = split.folds if split.scheme == "kfold" else 2
     counts = np.bincount(table.y, minlength=len(table.classes))
@@ -158,6 +159,21 @@ def split_notes(split: Split, table: Table, task: Task) -> list[str]:
     return [
         f"{classes} with fewer than {need} rows, absent in a part of the split: {listed(small)}"
     ]
+
+
+def _notes_on_groups(split: Split, table: Table, task: Task) -> list[str]:
+    """Return a note on earlier rows that are not trained on, because their group is tested."""
+    import numpy as np
+
+    from harness.data.safe_names import count
+
+    if table.group is None:
+        return []
+    earlier, test = split_rows(replace(split, train_rows=0), replace(table, group=None), task)
+    left_out = int(np.isin(table.group[earlier], table.group[test]).sum())
+    if not left_out:
+        return []
+    return [f"{left_out:,} of {count(len(earlier), 'earlier row')} left out: their group is tested"]
 
 
 def _notes_on_file(split: Split, table: Table) -> list[str]:
@@ -232,6 +248,25 @@ def _order_of(table: Table) -> np.ndarray:
     if table.order is None:
         raise DataError("the split is by time, but the dataset has no column of time")
     return table.order
+
+
+def _earlier(split: Split, table: Table, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """Return the training rows that are earlier than all test rows and of no tested group."""
+    import numpy as np
+
+    order = _order_of(table)
+    earlier: np.ndarray = train[order[train] < order[test].min()]
+    if not len(earlier):
+        raise DataError(f"the split {split.label} has no earlier row to train on")
+    if table.group is None:
+        return earlier
+    kept: np.ndarray = earlier[~np.isin(table.group[earlier], table.group[test])]
+    if not len(kept):
+        raise DataError(
+            f"the split {split.label} has no earlier row of another group to train on: every group "
+            "lasts longer than a block of time; use fewer folds, or leave out the group or the time"
+        )
+    return kept
 
 
 def _later_block(split: Split, table: Table) -> np.ndarray:

@@ -3,7 +3,8 @@
 The search uses only the training rows of the trial. Every configuration is trained on the same
 inner folds; the one with the least mean loss (the primary metric) is trained again on all training
 rows, or several are averaged. Successive halving tries many configurations on few rows and the best
-of them on more. All of this counts as the trial's fit.
+of them on more. Optuna proposes configurations after those that were drawn. All of this counts as
+the trial's fit.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Tuned:
 
     Attributes
     ----------
+    configurations : list of dict
+        Params of each configuration; Optuna's proposals are appended.
     losses : list of float
         Mean inner loss of each configuration when it was last tried; infinite if it failed.
     iterations : list of (share of the rows, configurations)
@@ -88,10 +91,12 @@ class Tuned:
         configurations: list[JSON],
         inner_folds: int,
         halving: int = 0,
+        optuna: JSON | None = None,
     ) -> None:
         self.build, self.spec = build, spec
-        self.configurations, self.inner_folds = configurations, inner_folds
-        self.halving = halving
+        self.given, self.inner_folds = configurations, inner_folds
+        self.configurations = configurations
+        self.halving, self.optuna = halving, optuna
         self.losses: list[float] = []
         self.iterations: list[tuple[float, list[int]]] = []
         self.trajectory: list[tuple[int, float, float, float]] = []
@@ -147,6 +152,7 @@ class Tuned:
                 for i, share, loss, seconds in self.trajectory
             ],
             **({"iterations": [list(one) for one in self.iterations]} if self.halving else {}),
+            **({"proposed": self.configurations[len(self.given) :]} if self.optuna else {}),
         }
 
     def held_out(self, y: np.ndarray) -> dict[str, np.ndarray]:
@@ -179,6 +185,7 @@ class Tuned:
         which has ``halving`` times as many rows.
         """
         self.folds = folds = inner_folds(training.y, self.inner_folds, self.spec)
+        self.configurations = list(self.given)
         left = list(range(len(self.configurations)))
         self.losses = [math.inf] * len(left)
         self.iterations, self.trajectory = [], []
@@ -195,12 +202,34 @@ class Tuned:
                 tried[i] = self._try(i, training, folds, share, errors)
                 self.losses[i] = loss = tried[i].loss
                 self.trajectory.append((i, share, loss, time.perf_counter() - began))
+        if self.optuna:
+            for i in self._propose(self.optuna):
+                tried[i] = self._try(i, training, folds, 1.0, errors)
+                self.losses.append(tried[i].loss)
+                self.trajectory.append((i, 1.0, tried[i].loss, time.perf_counter() - began))
+                left.append(i)
         self.tried = tried
         self.chosen = min(left, key=self.losses.__getitem__)
         if not math.isfinite(self.losses[self.chosen]):
             unknown = ValueError("no configuration of the search has a finite loss")
             raise next(iter(errors), unknown)
         return tried
+
+    def _propose(self, optuna: JSON) -> Iterator[int]:
+        """Append configurations proposed by Optuna, and yield the index of each.
+
+        The loss of the last one is read when the next one is asked for. The defaults may lie
+        outside the search space, so Optuna does not know their loss.
+        """
+        from harness.worker.optuna_search import Proposals
+
+        proposals = Proposals(optuna["space"], optuna["seed"])
+        for configuration, loss in zip(self.given[1:], self.losses[1:], strict=True):
+            proposals.add(configuration, loss)
+        for _ in range(optuna["proposed"]):
+            self.configurations.append({**optuna["base"], **proposals.propose()})
+            yield len(self.configurations) - 1
+            proposals.tell(self.losses[-1])
 
     def _try(
         self, i: int, training: Training, folds: np.ndarray, share: float, errors: list[Exception]
@@ -256,9 +285,10 @@ class Ensembled(Tuned):
         configurations: list[JSON],
         inner_folds: int,
         halving: int = 0,
+        optuna: JSON | None = None,
         ensemble: int = 1,
     ) -> None:
-        super().__init__(build, spec, configurations, inner_folds, halving)
+        super().__init__(build, spec, configurations, inner_folds, halving, optuna)
         self.rounds = ensemble
         self.weights: dict[int, float] = {}
         self.members: list[Any] = []

@@ -111,10 +111,12 @@ def _params(page: Page) -> Table:
 
 def _params_text(params: Mapping[str, Any]) -> str:
     if isinstance(tune := params.get("tune"), Mapping):
-        number = len(tune.get("configurations") or ())
+        proposed = (tune.get("optuna") or {}).get("proposed", 0)
+        number = len(tune.get("configurations") or ()) + proposed
         folds = tune.get("inner_folds")
         result = "a weighted mean" if "ensemble" in tune else "the best"
         method = ", by successive halving" if "halving" in tune else ""
+        method = f", {proposed} of them proposed by Optuna" if proposed else method
         return f"{result} of {plural(number, 'configuration')} over {folds} inner folds{method}"
     return ", ".join(f"{key}={value}" for key, value in params.items()) or "its own defaults"
 

@@ -38,13 +38,13 @@ def build_wheel(folder: Path, *, kernels: bool = False) -> Path:
 
 
 class FreshEnvironment:
-    """A virtual environment and a working folder outside the checkout."""
+    """A virtual environment of an interpreter and a working folder outside the checkout."""
 
-    def __init__(self, folder: Path, *requirements: str) -> None:
+    def __init__(self, folder: Path, *requirements: str, python: str = sys.executable) -> None:
         self.home = folder / "elsewhere"
         self.home.mkdir()
         self.python = folder / "venv/bin/python"
-        subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+        subprocess.run([python, "-m", "venv", str(folder / "venv")], check=True)
         self.pip(*requirements)
 
     def pip(self, *requirements: str) -> None:

@@ -60,13 +60,27 @@ def test_time_splits_train_on_earlier_rows_than_they_test(tmp_path, frame):
     assert any(line.startswith("time: 'day'") for line in dataset.file["told"])
 
 
+def test_time_and_group_on_one_table(tmp_path, frame):
+    path = tmp_path / "mine.csv"
+    frame["who"] = frame["day"].rank(method="first").astype(int) // 7  # rows of some days
+    frame.to_csv(path, index=False)
+    dataset = dataset_from_file(path, "y", time="day", group="who")
+    assert dataset.ordered
+    assert dataset.grouped
+    sentence = "time: 'day'; every split trains on earlier rows, of other groups"
+    assert sentence in dataset.file["told"]
+    table = table_of(dataset)
+    for split in default_splits(dataset, 4, 1, 0):
+        train, test = split_rows(split, table, dataset.task)
+        assert frame["day"][train].max() < frame["day"][test].min()
+        assert not set(frame["who"][train]) & set(frame["who"][test])
+
+
 def test_invalid_time_column_is_refused(tmp_path, frame):
     path = tmp_path / "mine.csv"
     frame.to_csv(path, index=False)
     with pytest.raises(DataError, match="neither a number nor a date"):
         dataset_from_file(path, "y", time="kind")
-    with pytest.raises(DataError, match="by time or by group"):
-        dataset_from_file(path, "y", time="day", group="who")
     with pytest.raises(DataError, match="unknown column of time 'dya'"):
         dataset_from_file(path, "y", time="dya")
 

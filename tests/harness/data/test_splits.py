@@ -1,5 +1,7 @@
 """Tests of splits: every row once, reproducible, with classes and groups respected."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,7 @@ from harness.data import (
     split_rows,
     splits,
 )
+from harness.data.safe_names import count
 from harness.data.splits import HOLDOUT_ROWS
 
 
@@ -273,6 +276,34 @@ def test_blocks_of_time_keep_equal_times_together(times, folds):
         tested += test.tolist()
     assert len(set(tested)) == len(tested)
     assert set(times[tested]) == set(times[times >= times[tested].min()])
+
+
+@given(
+    groups=st.lists(st.integers(0, 8), min_size=20, max_size=60),
+    folds=st.integers(2, 5),
+)
+def test_fold_in_time_trains_on_earlier_rows_of_other_groups(groups, folds):
+    groups, times = np.array(groups), np.arange(len(groups))
+    table = Table(pd.DataFrame({"a": times}), times + 0.5, order=times, group=groups)
+    for fold in range(folds):
+        split = Split("ordered", folds, fold)
+        expected_test = split_rows(split, replace(table, group=None), Task.REGRESSION)[1]
+        earlier = times < times[expected_test].min()
+        expected = np.flatnonzero(earlier & ~np.isin(groups, groups[expected_test]))
+        if not len(expected):
+            with pytest.raises(DataError, match="no earlier row of another group"):
+                split_rows(split, table, Task.REGRESSION)
+            continue
+        train, test = split_rows(split, table, Task.REGRESSION)
+        assert train.tolist() == expected.tolist()
+        assert test.tolist() == expected_test.tolist()
+        left_out = earlier.sum() - len(train)
+        notes = split_notes(replace(split, train_rows=1), table, Task.REGRESSION)
+        assert notes == (
+            [f"{left_out} of {count(earlier.sum(), 'earlier row')} left out: their group is tested"]
+            if left_out
+            else []
+        )
 
 
 def test_blocks_of_different_times_have_equal_sizes():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,12 +48,14 @@ class Compared:
     theirs: np.ndarray
     agreement: Agreement
     variant: str  # params that distinguish it from other sets, or ""
+    track: str  # of a run with several tracks, or ""
 
     @property
     def name(self) -> str:
-        """The pair's first side and the dataset."""
+        """The pair's first side, its params or track, and the dataset."""
         variant = f" {short(self.variant, 16)}" if self.variant else ""
-        return f"{short(self.pair.algorithm, 20)}{variant} · {short(self.dataset, 14)}"
+        track = f" · {short(self.track, 10)}" if self.track else ""
+        return f"{short(self.pair.algorithm, 24)}{variant} · {short(self.dataset, 20)}{track}"
 
 
 @hookimpl
@@ -91,7 +93,7 @@ def compared(page: Page) -> Iterator[Compared]:
         comparison = _compared(page, pair, sides) if all(sides) and number < MAX_PAIRS else None
         if comparison:
             number += 1
-            yield comparison
+            yield replace(comparison, track=verdict.track)
 
 
 def _side(
@@ -123,7 +125,7 @@ def _compared(page: Page, pair: Pair, sides: Sequence[Mapping[str, Outcome]]) ->
     trial = sides[0][label].trial
     variant = page.variant(trial.algorithm, trial.params)
     ours, theirs = numbers(ours), numbers(theirs)
-    return Compared(pair, trial.dataset, label, ours, theirs, agreement, variant)
+    return Compared(pair, trial.dataset, label, ours, theirs, agreement, variant, "")
 
 
 # ------------------------------------------------------------------ steps

@@ -33,7 +33,7 @@ from reports.page.problems import count_failed, problems
 from reports.page.questions import question_tiles
 from reports.page.sentences import accuracy_sentences, speed_sentences
 from reports.page.verdict_matrix import as_accurate, overall, same_trees
-from reports.text.format import DASH, count, digits, few, listing, loss, plural, ratio, short
+from reports.text.format import count, digits, few, listing, loss, plural, ratio, short
 from reports.text.inline import Code, Inline, Link, Strong, Words
 from reports.text.means import geometric_mean
 from reports.words.change_words import changed
@@ -181,13 +181,17 @@ def _tiles(page: Page) -> Tiles:
     results = f"{count(len(page.done))} of {plural(len(page.outcomes), 'trial')} with a result"
     more = [f"{count(page.reused)} known before"] if page.reused else []
     more += [f"{count(len(page.skipped))} skipped"] if page.skipped else []
-    speed = ratio(geometric_mean(s.ratio.value for s in trained))
+    speed = ratio(geometric_mean(s.ratio.value for s in trained)) if trained else ""
+    measured = [
+        Tile("Same trees", same, compared),
+        Tile("As accurate as the reference", good, judged),
+        Tile("Training speed against the reference", speed, ", ".join(duels)),
+    ]
+    failures = "; ".join([results, *more])
     return Tiles(
         [
-            Tile("Same trees", same or DASH, compared),
-            Tile("As accurate as the reference", good or DASH, judged),
-            Tile("Training speed against the reference", speed, ", ".join(duels) or "no duel"),
-            Tile("Failures", count(failed), "; ".join([results, *more]), "bad" if failed else ""),
+            *(tile for tile in measured if tile.value),
+            Tile("Failures", count(failed), failures, "bad" if failed else ""),
         ]
     )
 

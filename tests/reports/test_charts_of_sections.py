@@ -292,3 +292,23 @@ def test_importances_are_drawn_if_known() -> None:
     (figure,) = details.blocks
     assert len(figure.table.rows) == 2, "a column that nobody uses is left out"
     assert importance_figures([replace(message, found={})]) == []
+
+
+def test_rows_of_two_tracks_have_different_names(view) -> None:
+    accuracy = [replace(a, track=t, gap=0.5) for t in ("equal", "default") for a in view.accuracy]
+    page = Page(replace(view, accuracy=tuple(accuracy)))
+    names = [c.name for c in predictions.compared(page)]
+    assert len(set(names)) == len(names) > 2
+
+
+def test_rows_of_one_pair_are_named_by_dataset_and_track(view) -> None:
+    first = view.accuracy[0]
+    pair = [a for a in view.accuracy if a.dataset and a.algorithm == first.algorithm]
+    alone = [replace(a, track="tuned", gap=0.5) for a in pair if a.reference == first.reference]
+    panel = accuracy.build(Page(replace(view, accuracy=tuple(alone)))).blocks[-1]
+    (figure,) = panel.blocks
+    assert set(figure.spec.panels[0].y.labels) == {f"{a.dataset} · tuned" for a in alone}
+    assert f"of {first.algorithm} with {first.reference}" in figure.finding
+    both = [replace(a, gap=0.5) for a in view.accuracy]
+    several = accuracy.build(Page(replace(view, accuracy=tuple(both)))).blocks[-1].blocks[0]
+    assert all("·" in label for label in several.spec.panels[0].y.labels)

@@ -39,13 +39,14 @@ def draw_tree(lines: Sequence[Line], title: str, algorithm: str = "") -> Markup:
     algorithm
         Algorithm that the tree belongs to, for the choice of two algorithms.
     """
+    parts, owner = "".join(_parts(lines)), owner_attribute(algorithm)
+    drawn = f"<g{owner}>{parts}</g>" if owner else parts
     width = max((_right_end(line) for line in lines), default=0) + 8
     height = ROW * len(lines) + 8
     return Markup(  # noqa: S704 - every text in the parts was escaped where it was made
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart tree" role="img" '
         f'aria-label="{escape(plain(title))}" viewBox="0 0 {width:.0f} {height}" '
-        f'width="{width:.0f}" height="{height}">'
-        f"<g{owner_attribute(algorithm)}>{''.join(_parts(lines))}</g></svg>"
+        f'width="{width:.0f}" height="{height}">{drawn}</svg>'
     )
 
 

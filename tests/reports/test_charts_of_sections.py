@@ -91,7 +91,7 @@ def test_rows_with_the_largest_differences_are_drawn(view) -> None:
     assert set(range(n - predictions.POINTS // 2, n)) <= set(kept)
     assert len(kept) <= predictions.POINTS
     assert len(set(kept)) == len(kept)
-    assert min(kept) < 10
+    assert min(kept) < 20
 
 
 # ------------------------------------------------------------------ curves
@@ -312,3 +312,18 @@ def test_rows_of_one_pair_are_named_by_dataset_and_track(view) -> None:
     both = [replace(a, gap=0.5) for a in view.accuracy]
     several = accuracy.build(Page(replace(view, accuracy=tuple(both)))).blocks[-1].blocks[0]
     assert all("·" in label for label in several.spec.panels[0].y.labels)
+
+
+@pytest.mark.parametrize(
+    ("behind", "floor"), [([0.0, 0.06, 0.1], 0.03), ([0.0, 0.004], 0.001), ([0.0], 0.001)]
+)
+def test_axis_of_losses_begins_a_little_below_the_second(behind, floor) -> None:
+    assert tradeoff.floor_of(behind) == floor
+
+
+def test_many_datasets_have_curves_of_fewer_algorithms(view) -> None:
+    page = Page(view)
+    assert len(quality.pooled(page, "wine")) == quality.DRAWN
+    copies = [replace(c, dataset=f"{c.dataset}{n}") for n in range(3) for c in view.cells]
+    many = Page(replace(view, cells=tuple(copies)))
+    assert len(quality.pooled(many, "wine0")) == quality.DRAWN_OF_MANY

@@ -176,6 +176,15 @@ def test_report_on_own_data_begins_with_recommendation_and_leaderboard(view) -> 
     assert "/somewhere" not in page
 
 
+def test_recommendation_names_the_own_file(view) -> None:
+    config = {**view.run["config"], "files": [{"path": "/somewhere/mine.csv"}]}
+    cells = tuple(cell for cell in view.cells if cell.dataset == "wine")
+    own = replace(view, run={**view.run, "config": config}, cells=cells)
+    sentence = summary.build(Page(own)).blocks[0].words
+    assert " for mine.csv: " in sentence
+    assert "wine" not in sentence
+
+
 def test_tiles_show_only_what_was_measured(view) -> None:
     def labels(view) -> list[str]:
         blocks = summary.build(Page(view)).blocks

@@ -95,7 +95,7 @@ class RunResult(StoredResult):
         return notebook.box(
             f"run {self.run}: {self.tally.sentence()}",
             notebook.table(shown.header, [list(row) for row in shown.rows]) if shown else "",
-            notebook.lines(shown.sentences) if shown else "",
+            notebook.lines([*shown.sentences, *shown.left_out]) if shown else "",
             notebook.table(*notebook.accuracy_rows(self.verdicts)),
             notebook.table(*notebook.speed_rows(self.speeds)),
             notebook.table(*notebook.parity_rows(self.parity)),

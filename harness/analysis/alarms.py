@@ -1,7 +1,8 @@
 """Alarms: the newest value of a series above a boundary that its earlier values give.
 
-A threshold is chosen for each measure, as ``MEASURE=MODEL`` or ``MEASURE=MODEL:LIMIT``. Values of a
-series are such that lower is better, so a boundary is an upper one.
+A threshold is chosen for each measure, as ``MEASURE=MODEL`` or ``MEASURE=MODEL:LIMIT``; with
+``MEASURE@MACHINE`` it holds for the times of that machine only. Values of a series are such that
+lower is better, so a boundary is an upper one.
 
 ==============  =======  =========================================================================
 model           limit    boundary
@@ -42,6 +43,12 @@ class Threshold:
     measure: str  # glob: "fit", "loss", "trials.*", "*"
     model: str
     limit: float
+    machine: str = "*"  # glob of the machine's id
+
+    def holds_for(self, series: Series) -> bool:
+        """Return whether the rule is for this series."""
+        of_machine = fnmatchcase(series.machine, self.machine)
+        return of_machine and fnmatchcase(series.measure, self.measure)
 
 
 @dataclass(frozen=True)
@@ -69,23 +76,32 @@ def parse_threshold(text: str) -> Threshold:
     ConfigError
         If the text has another form, or the model or its limit is not valid.
     """
-    measure, equals, rule = text.partition("=")
+    place, equals, rule = text.partition("=")
+    measure, at, machine = place.partition("@")
     model, colon, given = rule.partition(":")
-    if not (measure and equals and model):
-        raise ConfigError(f"an alarm is MEASURE=MODEL or MEASURE=MODEL:LIMIT, not {text!r}")
+    if not (measure and equals and model) or (at and not machine):
+        raise ConfigError(
+            "an alarm is MEASURE=MODEL, MEASURE=MODEL:LIMIT or MEASURE@MACHINE=MODEL:LIMIT, "
+            f"not {text!r}"
+        )
+    return Threshold(measure, model, _limit(model, given if colon else None), machine or "*")
+
+
+def _limit(model: str, given: str | None) -> float:
+    """Return the limit of a model from its text; None gives the default."""
     if model not in DEFAULTS:
         raise ConfigError(unknown("model of an alarm", model, DEFAULTS, ", ".join(DEFAULTS)))
-    if not colon:
-        return Threshold(measure, model, DEFAULTS[model])
+    if given is None:
+        return DEFAULTS[model]
     if model != "iqr":
-        return Threshold(measure, model, parse_share(given))
+        return parse_share(given)
     try:
         limit = float(given)
     except ValueError:
         limit = math.nan
     if not 0 < limit < math.inf:
         raise ConfigError(f"the limit of iqr is a number above 0, not {given!r}")
-    return Threshold(measure, model, limit)
+    return limit
 
 
 def find_alarms(series: Sequence[Series], thresholds: Sequence[Threshold]) -> list[Alarm]:
@@ -94,7 +110,7 @@ def find_alarms(series: Sequence[Series], thresholds: Sequence[Threshold]) -> li
     Raises
     ------
     ConfigError
-        If a threshold matches the measure of no series.
+        If a threshold matches the measure or the machine of no series.
     NoAsvError
         If a threshold has the model "change-point" and asv is not installed.
     """
@@ -102,9 +118,12 @@ def find_alarms(series: Sequence[Series], thresholds: Sequence[Threshold]) -> li
         measures = {s.measure for s in series}
         if not any(fnmatchcase(measure, one.measure) for measure in measures):
             raise ConfigError(unknown("measure of an alarm", one.measure, measures))
+        if not any(map(one.holds_for, series)):
+            machines = {s.machine for s in series if fnmatchcase(s.measure, one.measure)}
+            raise ConfigError(unknown("machine of an alarm", one.machine, machines))
     alarms = []
     for s in series:
-        fitting = [one for one in thresholds if fnmatchcase(s.measure, one.measure)]
+        fitting = [one for one in thresholds if one.holds_for(s)]
         if fitting:
             boundary = boundary_of(s.points, fitting[-1])
             if s.points[-1].value > boundary:

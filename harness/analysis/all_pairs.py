@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -78,24 +79,32 @@ def gaps_of(accuracy: Iterable[Accuracy]) -> dict[str, float]:
     return {dataset: median(gaps) for dataset, gaps in by_dataset.items()}
 
 
-def declared_tests(
-    accuracy: Iterable[Accuracy], share: float
-) -> tuple[tuple[PairTest, str, int], ...]:
-    """Return the test of each declared pair, its track, and its number of unusable datasets.
+class DeclaredTest(NamedTuple):
+    """Test of a declared pair over datasets."""
+
+    test: PairTest
+    algorithm: str
+    reference: str
+    track: str
+    n_missing: int  # datasets without a usable difference
+
+
+def declared_tests(accuracy: Iterable[Accuracy], share: float) -> tuple[DeclaredTest, ...]:
+    """Return the test of each declared pair, one for each track and set of params.
 
     Differences are shares of each dataset's gap; a difference within ±``share`` is a tie. Holm's
     adjustment is over all pairs, because they were declared before the results were known.
     """
     differences: dict[tuple[str, str], list[float]] = {}
-    places: dict[tuple[str, str], tuple[str, int]] = {}
-    for (algorithm, reference, track, *_), verdicts in _by_variant(accuracy).items():
+    places: dict[tuple[str, str], tuple[str, str, str, int]] = {}
+    for (algorithm, reference, track, *params), verdicts in _by_variant(accuracy).items():
         usable = [v for v in verdicts if v.gap > 0 and math.isfinite(v.difference.value)]
         if usable:
-            key = (_distinct(algorithm, reference, differences), reference)
+            key = (repr((algorithm, reference)), repr((track, params)))
             differences[key] = [v.difference.value / v.gap for v in usable]
-            places[key] = (track, len(verdicts) - len(usable))
+            places[key] = (algorithm, reference, track, len(verdicts) - len(usable))
     tests = compare_differences(differences, tie=share)
-    return tuple((test, *places[test.pair]) for test in tests)
+    return tuple(DeclaredTest(test, *places[test.pair]) for test in tests)
 
 
 def _by_variant(accuracy: Iterable[Accuracy]) -> dict[tuple[str, ...], list[Accuracy]]:
@@ -105,15 +114,6 @@ def _by_variant(accuracy: Iterable[Accuracy]) -> dict[tuple[str, ...], list[Accu
             params = [repr(sorted(side.items(), key=str)) for side in v.params]
             variants[v.algorithm, v.reference, v.track, *params].append(v)
     return variants
-
-
-def _distinct(algorithm: str, reference: str, taken: Mapping[tuple[str, str], object]) -> str:
-    """Return a name for the first of a pair that no other variant has."""
-    number, name = 1, algorithm
-    while (name, reference) in taken:
-        number += 1
-        name = f"{algorithm} #{number}"
-    return name
 
 
 def matrix(field: Field, share: float) -> Sequence[Sequence[PairTest | None]]:

@@ -428,6 +428,7 @@ class AnswerText:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     sentences: Sequence[str]
+    left_out: Sequence[str] = ()  # a sentence on datasets without a row, for readers of the rows
 
 
 def answer_text(answers: Sequence[Answer]) -> AnswerText | None:
@@ -454,7 +455,7 @@ def answer_text(answers: Sequence[Answer]) -> AnswerText | None:
     )
     more = len(answers) - MAX_ROWS
     tail = [f"{more} more datasets: see the report."] if more > 0 else []
-    return AnswerText(summary_header(), summary_rows(answers), [f"{first}.", second, *tail])
+    return AnswerText(summary_header(), summary_rows(answers), [f"{first}.", second], tail)
 
 
 def to_data(answers: Sequence[Answer]) -> list[JSON]:

@@ -63,6 +63,11 @@ class Series:
     steps: tuple[Step, ...] = ()
 
     @property
+    def machine(self) -> str:
+        """Return the machine of the values, "" for those that do not depend on it."""
+        return self.source.partition(" on ")[2]
+
+    @property
     def name(self) -> str:
         """Return a one-line name."""
         return " · ".join(filter(None, [self.algorithm, self.dataset, self.measure]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -98,14 +98,26 @@ def bands_by_number(trajectory: Trajectory) -> list[Band]:
 
 
 def bands_by_time(trajectory: Trajectory) -> list[Band]:
-    """Return the best loss by seconds of the search; empty if the times are not known."""
+    """Return the best loss by seconds of the search, where it changes and at the end.
+
+    It is empty if the times are not known.
+    """
     if not trajectory.is_timed:
         return []
     seconds = [[step.seconds for step in fold] for fold in trajectory.folds]
     places = sorted({x for fold in seconds for x in fold})
     stride = math.ceil(len(places) / MAX_POINTS)
     kept = sorted({*places[::stride], places[-1], max(fold[0] for fold in seconds)})
-    return _bands(trajectory.folds, seconds, kept)
+    return _changes(_bands(trajectory.folds, seconds, kept))
+
+
+def _changes(bands: Sequence[Band]) -> list[Band]:
+    """Return the bands that differ from the one before, and the last one."""
+    changed: list[Band] = []
+    for band in bands:
+        if not changed or replace(band, at=changed[-1].at) != changed[-1]:
+            changed.append(band)
+    return [*changed, *(band for band in bands[-1:] if band is not changed[-1])]
 
 
 def _bands(

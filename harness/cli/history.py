@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @names_option("-a", "algorithm", "Only these algorithms.")
 @names_option("-d", "dataset", "Only these datasets.")
 @asv_option
+@click.option("--branch", default="", metavar="REV", help="Only commits of this git revision.")
 @click.option(
     "--threshold",
     default="5%",
@@ -42,11 +43,11 @@ if TYPE_CHECKING:
     "--alarm",
     "alarms",
     multiple=True,
-    metavar="MEASURE=MODEL",
+    metavar="MEASURE[@MACHINE]=MODEL",
     help=(
         "Exit with 1 if the newest value of a series is above a boundary that the earlier values "
-        "give: fit=t-test, loss=percentage:2%, *=iqr, *=log-normal, fit=change-point. The last "
-        "one that matches a measure applies."
+        "give: fit=t-test, loss=percentage:2%, *=iqr, fit@MACHINE=log-normal, fit=change-point. "
+        "The last one that matches a measure and its machine applies."
     ),
 )
 @path_option(
@@ -78,6 +79,7 @@ def command(**given: Any) -> int:
         algorithms=given["algorithms"],
         datasets=given["datasets"],
         threshold=parse_share(given["threshold"]),
+        branch=given["branch"],
     )
     for note in history.notes:
         say(f"note: {note}")

@@ -28,7 +28,7 @@ def print_answer(view: RunView) -> None:
         return
     print_table(shown.header, shown.rows)
     click.echo()
-    for sentence in shown.sentences:
+    for sentence in (*shown.sentences, *shown.left_out):
         text = printable(sentence, limit=2000)
         click.echo(textwrap.fill(text, 100, break_on_hyphens=False, break_long_words=False))
     click.echo()

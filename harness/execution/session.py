@@ -125,7 +125,7 @@ class Session:
         self._channel.connect(self.process.stdin)
         self._load = LoadMeter(self.process.pid, cpus)
 
-    def hello(self, job: Job, timeout: float) -> None:
+    def hello(self, job: Job, timeout: float | TimeLimit) -> None:
         """Let the worker import the plugin of a job and its libraries, unless already done."""
         if self.algorithm == job.algorithm:
             return
@@ -140,7 +140,7 @@ class Session:
         )
         self.algorithm = job.algorithm
 
-    def load(self, dataset: DatasetRef, timeout: float) -> None:
+    def load(self, dataset: DatasetRef, timeout: float | TimeLimit) -> None:
         """Let the worker load a table, unless already loaded."""
         if self.dataset != dataset:
             self.dataset = None

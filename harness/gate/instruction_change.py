@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.core.errors import HarnessError
 from harness.core.model import Duel
 from harness.core.progress import Progress
+from harness.execution.session import TooLateError
 from harness.measurement.instructions import (
     NO_COUNTER,
     Counter,
@@ -17,6 +18,8 @@ from harness.measurement.instructions import (
     count_fit,
     find_counter,
 )
+
+NO_TIME = "no time was left of the budget"
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def count_changes(
     folder
         Folder for the workers' files.
     deadline
-        Time of the monotonic clock after which no count is started.
+        Time of the monotonic clock at which a running count ends, and after which none is started.
     progress
         Progress of the gate.
     """
@@ -79,19 +82,22 @@ def count_changes(
     for duel in planned:
         change = InstructionChange(duel.a.trials[0].algorithm, duel.a.dataset.name)
         if time.monotonic() >= deadline:
-            changes.append(replace(change, reason="no time was left"))
+            changes.append(replace(change, reason=NO_TIME))
         else:
-            changes.append(_count(change, duel, counter, folder))
+            changes.append(_count(change, duel, counter, folder, deadline))
         progress.step(change.algorithm)
     return tuple(changes), ""
 
 
 def _count(
-    change: InstructionChange, duel: Duel, counter: Counter, folder: Path
+    change: InstructionChange, duel: Duel, counter: Counter, folder: Path, deadline: float
 ) -> InstructionChange:
     """Return a change with the counts of both sides, or with the reason why there are none."""
     try:
-        head, base = (count_fit(job, counter, folder) for job in (duel.a, duel.b))
+        head, base = (count_fit(job, counter, folder, deadline) for job in (duel.a, duel.b))
+    except TooLateError as error:
+        is_over = time.monotonic() >= deadline
+        return replace(change, reason=NO_TIME if is_over else str(error))
     except (HarnessError, NotCountedError, OSError) as error:
         return replace(change, reason=str(error))
     if min(head, base) <= 0:

@@ -135,6 +135,21 @@ def commits_between(good: Revision, bad: Revision) -> list[Commit]:
     return commits[::-1]
 
 
+def commits_of(folder: Path, named: str) -> frozenset[str]:
+    """Return the first eight digits of every commit of a branch or another revision.
+
+    Raises
+    ------
+    ConfigError
+        If the revision does not exist, or the folder is in no git repository.
+    """
+    revision = find_revision(folder, named)
+    out, error = _git(revision.repository, "rev-list", revision.commit)
+    if error:
+        raise ConfigError(f"the commits of {named} cannot be listed: {error}")
+    return frozenset(commit[:8] for commit in out.split())
+
+
 @contextmanager
 def checked_out(
     revision: Revision, on_wait: Callable[[str], None], patience: float = FOREVER

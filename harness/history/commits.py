@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -21,6 +21,7 @@ from harness.analysis.series import THRESHOLD, NoAsvError, Point, Series, by_com
 from harness.analysis.trends import RunPoint, course
 from harness.core.errors import ConfigError, DataError
 from harness.core.model import JSON
+from harness.gate.revision import commits_of
 from harness.plugins.registry import Registry
 from harness.store import Store
 
@@ -50,6 +51,7 @@ def read_history(
     algorithms: Sequence[str] = (),
     datasets: Sequence[str] = (),
     threshold: float = THRESHOLD,
+    branch: str = "",
 ) -> History:
     """Return the history of a store and of asv results, as far as they exist.
 
@@ -61,14 +63,19 @@ def read_history(
         Globs; empty: all.
     threshold
         The smallest step, as a share of the level before it.
+    branch
+        Revision of the repository of the working folder: only its commits are points. Empty: all.
 
     Raises
     ------
+    ConfigError
+        If the branch does not exist.
     DataError
         If a named folder holds no asv results, or its list of benchmarks is damaged.
     """
     notes: list[str] = []
     every: list[Series] = []
+    commits = commits_of(Path.cwd(), branch) if branch else None
     if Store.exists(results):
         with Store.open(results) as store:
             every += stored_series(course(store, registry, measured_runs(store)))
@@ -77,12 +84,13 @@ def read_history(
             series, unread = asv_series(asv or ASV_RESULTS)
             every += series
             notes += unread
+        every = every if commits is None else [_on(series, commits) for series in every]
         chosen = [s for s in every if _chosen(s, algorithms, datasets) and len(s.points) > 1]
         chosen = [replace(s, steps=find_steps(s.points, threshold)) for s in chosen]
     except NoAsvError as error:
         notes.append(str(error))
         chosen = [s for s in every if _chosen(s, algorithms, datasets) and len(s.points) > 1]
-    alone = sum(len(s.points) < 2 for s in every)
+    alone = sum(len(s.points) == 1 for s in every)
     if alone:
         notes.append(f"measured at one commit only, and so without a history: {alone}")
     return History(sorted(chosen, key=lambda s: (s.algorithm, s.dataset, s.measure)), notes)
@@ -262,6 +270,12 @@ def _labels(params: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
 def _chosen(series: Series, algorithms: Sequence[str], datasets: Sequence[str]) -> bool:
     filters = ((series.algorithm, algorithms), (series.dataset, datasets))
     return all(not globs or any(fnmatchcase(name, g) for g in globs) for name, globs in filters)
+
+
+def _on(series: Series, commits: Collection[str]) -> Series:
+    """Return a series with the points of some commits; an edited tree belongs to its commit."""
+    points = [point for point in series.points if point.commit.rstrip("+") in commits]
+    return replace(series, points=tuple(points))
 
 
 def _json_of(series: Series) -> JSON:

@@ -7,6 +7,7 @@ the load of the machine, but is no time: memory and branches are not part of it.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -14,12 +15,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harness.core.errors import HarnessError
 from harness.core.model import Job, to_json
+from harness.core.time_limits import TimeLimit
 from harness.execution.kernel_package import TARGETS
 from harness.execution.session import Session
 
@@ -28,7 +31,7 @@ NO_COUNTER = (
     "is on PATH and works"
 )
 FITS = (1, 3)  # calls of fit in the two workers
-TIMEOUT = 1800.0  # seconds of a request; valgrind runs some fifty times as long
+TIMEOUT = 1800.0  # seconds of a worker; valgrind runs some fifty times as long
 PERF = ("perf", "stat", "-x,", "-e", "instructions:u")
 
 
@@ -100,7 +103,7 @@ def _counts(perf: str) -> bool:
             return False
 
 
-def count_fit(job: Job, counter: Counter, folder: Path) -> int:
+def count_fit(job: Job, counter: Counter, folder: Path, deadline: float = math.inf) -> int:
     """Return the instructions of one warm fit of a job's first trial.
 
     Parameters
@@ -111,35 +114,39 @@ def count_fit(job: Job, counter: Counter, folder: Path) -> int:
         The tool.
     folder
         Folder for the workers' files.
+    deadline
+        Time of the monotonic clock at which a running worker is killed.
 
     Raises
     ------
     SessionError
-        If a worker fails.
+        If a worker fails; `TooLateError` if it is not done by the deadline.
     NotCountedError
         If the tool wrote no count.
     """
     with TemporaryDirectory() as scratch:
         if counter.variables:  # compile the kernels for these variables, outside the tool
-            _train(job, 1, _wrapper(job, counter, Path(scratch)), folder)
+            _train(job, 1, _wrapper(job, counter, Path(scratch)), folder, deadline)
         counts = []
         for fits in FITS:
             output = Path(scratch, f"count-{fits}")
-            _train(job, fits, _wrapper(job, counter, Path(scratch), output), folder)
+            python = _wrapper(job, counter, Path(scratch), output)
+            _train(job, fits, python, folder, deadline)
             counts.append(counter.read(output))
     return round((counts[1] - counts[0]) / (FITS[1] - FITS[0]))
 
 
-def _train(job: Job, fits: int, python: Path, folder: Path) -> None:
-    """Train in a new worker that is started by a script."""
+def _train(job: Job, fits: int, python: Path, folder: Path, deadline: float) -> None:
+    """Train in a new worker that is started by a script; its compile time counts, too."""
+    limit = TimeLimit(min(TIMEOUT, deadline - time.monotonic()))
     own = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
     root = job.environment.root or os.pathsep.join(filter(None, own))
     environment = replace(job.environment, python=str(python), root=root)
     with Session(replace(job, environment=environment), folder) as session:
-        session.hello(job, TIMEOUT)
-        session.load(job.dataset, TIMEOUT)
-        session.ask("prepare", TIMEOUT, trial=to_json(job.trials[0]))
-        session.ask("fit", TIMEOUT, repeats=fits)
+        session.hello(job, limit)
+        session.load(job.dataset, limit)
+        session.ask("prepare", limit, trial=to_json(job.trials[0]))
+        session.ask("fit", limit, repeats=fits)
 
 
 def _wrapper(job: Job, counter: Counter, folder: Path, output: Path | None = None) -> Path:

@@ -218,11 +218,14 @@ class Drawing:
         Name of the drawing for those who cannot see it.
     caption
         Text below the drawing.
+    algorithm
+        Algorithm that the tree belongs to: its nodes turn gray if two others are chosen.
     """
 
     lines: Sequence[Line]
     title: str
     caption: str
+    algorithm: str = ""
     kind: ClassVar[str] = "drawing"
 
 

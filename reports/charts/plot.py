@@ -22,7 +22,8 @@ from reports.text.palette import LABEL, PALETTE
 SIZE = 12  # pixels of the letters
 GAP = 26  # between panels
 PAD = 8  # between an axis and its labels
-NARROW, BROAD = "iljtfr.,:;'|()[]!I ", "mwMW@%—…×"
+# Letters by width. DejaVu Sans is the widest of the usual fonts; its widths are estimated.
+NARROW, SLIM, BROAD = "ijlI.,:;'|![]· ", "frt()-", "mwMW@%—…×"
 SHAPES = {
     "circle": "M{a:.1f},{y:.1f}a{r},{r} 0 1 0 {d},0a{r},{r} 0 1 0 -{d},0Z",
     "diamond": "M{x:.1f},{u:.1f}L{b:.1f},{y:.1f}L{x:.1f},{v:.1f}L{a:.1f},{y:.1f}Z",
@@ -40,11 +41,18 @@ Point: TypeAlias = tuple[float, float]
 
 def width_of(text: str) -> float:
     """Return an upper estimate of the width of a label in pixels."""
-    wide = sum(
-        3.5 if c in NARROW else 10 if c in BROAD else 8 if c.isupper() else 6.8 if c < "ÿ" else 12
-        for c in text
-    )
-    return wide * SIZE / 12
+    return sum(map(_letter_width, text)) * SIZE / 12
+
+
+def _letter_width(letter: str) -> float:
+    """Return the width of a letter at 12 pixels."""
+    if letter in NARROW:
+        return 4.0
+    if letter in SLIM:
+        return 5.0
+    if letter in BROAD:
+        return 11.8
+    return 8.6 if letter.isupper() else 7.4 if letter < "ÿ" else 12.0
 
 
 # ------------------------------------------------------------------ marks
@@ -70,7 +78,11 @@ class Dots:
             for x, y in places
         )
         outline = _without_zeros(outline)
-        return f'<path d="{outline}" {self.paint}{_owner(self.algorithm)}/>' if outline else ""
+        return (
+            f'<path d="{outline}" {self.paint}{owner_attribute(self.algorithm)}/>'
+            if outline
+            else ""
+        )
 
     @property
     def paint(self) -> str:
@@ -98,7 +110,11 @@ class Lines:
             if line
         )
         outline = _without_zeros(outline)
-        return f'<path d="{outline}" {self.paint}{_owner(self.algorithm)}/>' if outline else ""
+        return (
+            f'<path d="{outline}" {self.paint}{owner_attribute(self.algorithm)}/>'
+            if outline
+            else ""
+        )
 
     @property
     def paint(self) -> str:
@@ -123,7 +139,11 @@ class Boxes:
         for x0, y0, x1, y1 in self.boxes:
             (a, b), (c, d) = at(x0, y0), at(x1, y1)
             outline += f"M{a:.1f},{b:.1f}H{c:.1f}V{d:.1f}H{a:.1f}Z"
-        return f'<path d="{outline}" {self.paint}{_owner(self.algorithm)}/>' if outline else ""
+        return (
+            f'<path d="{outline}" {self.paint}{owner_attribute(self.algorithm)}/>'
+            if outline
+            else ""
+        )
 
     @property
     def paint(self) -> str:
@@ -153,7 +173,7 @@ class Label:
             words,
             self.anchor,
             self.color,
-            _owner(self.algorithm),
+            owner_attribute(self.algorithm),
             halo=True,
         )
 
@@ -166,7 +186,7 @@ def _without_zeros(outline: str) -> str:
     return _ZERO.sub("", outline)
 
 
-def _owner(algorithm: str) -> str:
+def owner_attribute(algorithm: str) -> str:
     """Return the attribute by which the page's script finds the marks of an algorithm."""
     return f' data-a="{escape(plain(short(algorithm, LABEL)))}"' if algorithm else ""
 
@@ -286,14 +306,18 @@ def _panel(panel: Panel, left: float, top: float) -> Iterator[str]:
     yield from _drawn_marks(panel, at)
     owners = panel.y.names or [""] * len(ys)
     yield from (
-        _text(left - PAD, y + 4, label, "end", more=_owner(owner))
+        _text(left - PAD, y + 4, label, "end", more=owner_attribute(owner))
         for y, label, owner in zip(ys, panel.y.labels, owners, strict=True)
         if label
     )
     yield from _x_labels(panel.x, xs, top + height + 17)
     if panel.title:
         yield _text(
-            left, top - 8, short(panel.title, int(width / 6.4)), "start", more=_owner(panel.title)
+            left,
+            top - 8,
+            short(panel.title, int(width / 6.4)),
+            "start",
+            more=owner_attribute(panel.title),
         )
     if panel.x.title:
         below = top + height + 34
@@ -306,7 +330,7 @@ def _panel(panel: Panel, left: float, top: float) -> Iterator[str]:
 
 def _drawn_marks(panel: Panel, at: Callable[[float, float], Point]) -> Iterator[str]:
     """Yield the marks as SVG: those of a panel with a title in one group of that name."""
-    yield f"<g{_owner(panel.title)}>" if panel.title else ""
+    yield f"<g{owner_attribute(panel.title)}>" if panel.title else ""
     for mark in panel.marks:
         if panel.y.names and not isinstance(mark, Label):
             drawn = "".join(part.draw(at) for part in _by_row(mark, panel.y.names))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup, escape
 
 from harness.analysis.difference import Line
+from reports.charts.plot import owner_attribute
 from reports.text.format import count, plain, short
 from reports.text.palette import PALETTE
 
@@ -26,7 +27,7 @@ SHAPES = {
 MARK = '<path d="M{x},{up}L{right},{y}L{x},{down}L{left},{y}Z" fill="{orange}" stroke="{ink}"/>'
 
 
-def draw_tree(lines: Sequence[Line], title: str) -> Markup:
+def draw_tree(lines: Sequence[Line], title: str, algorithm: str = "") -> Markup:
     """Return the nodes as an ``<svg>`` element.
 
     Parameters
@@ -35,13 +36,17 @@ def draw_tree(lines: Sequence[Line], title: str) -> Markup:
         Depth first, parents before children.
     title
         Title of the drawing for screen readers.
+    algorithm
+        Algorithm that the tree belongs to, for the choice of two algorithms.
     """
+    parts, owner = "".join(_parts(lines)), owner_attribute(algorithm)
+    drawn = f"<g{owner}>{parts}</g>" if owner else parts
     width = max((_right_end(line) for line in lines), default=0) + 8
     height = ROW * len(lines) + 8
     return Markup(  # noqa: S704 - every text in the parts was escaped where it was made
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart tree" role="img" '
         f'aria-label="{escape(plain(title))}" viewBox="0 0 {width:.0f} {height}" '
-        f'width="{width:.0f}" height="{height}">{"".join(_parts(lines))}</svg>'
+        f'width="{width:.0f}" height="{height}">{drawn}</svg>'
     )
 
 

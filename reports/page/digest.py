@@ -47,7 +47,7 @@ def markdown_summary(view: RunView) -> str:
     if shown is not None:
         answer = [_line([escaped(cell) for cell in shown.header]), "|---" * len(shown.header) + "|"]
         answer += [_line([escaped(cell) for cell in row]) for row in shown.rows]
-        answer += ["", " ".join(escaped(sentence) for sentence in shown.sentences), ""]
+        answer += ["", " ".join(map(escaped, (*shown.sentences, *shown.left_out))), ""]
     name = escaped(page.of_run("name") or "run")
     paragraph = f"**{name}** ({escaped(page.of_run('id'))}): {escaped(' '.join(sentences))}"
     if not page.pairs:

@@ -270,9 +270,10 @@ class Page:
 
 
 def track_name(tracks: Iterable[str]) -> str:
-    """Return "equal capacity", or "equal capacity and library default" if params are both."""
-    names = {"equal": "equal capacity", "default": "library default"}
-    return " and ".join(names.get(track, short(track)) for track in tracks)
+    """Return "equal capacity", or the short "equal and default" if params are of several tracks."""
+    names = [short(track) for track in tracks]
+    words = {"equal": "equal capacity", "default": "library default"}
+    return words.get(names[0], names[0]) if len(names) == 1 else " and ".join(names)
 
 
 def canonical(params: Mapping[str, Any]) -> str:

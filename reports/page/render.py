@@ -194,12 +194,17 @@ def classes(cell: Cell, column: Column) -> Markup:
 
 
 def raw(cell: Cell) -> Markup:
-    """Return the attribute with a cell's value for sorting and the CSV file."""
+    """Return the attribute with a cell's value for sorting and the CSV file, if it is not shown."""
     value = cell.value
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return Markup("")
-    text = plain(value)[:LONGEST_VALUE]
-    return _markup(f' data-v="{escape(text)}"' if text != cell.text else "")
+    text = f"{value:.7g}" if isinstance(value, float) else plain(value)[:LONGEST_VALUE]
+    shown = cell.text[0].text if _is_code(cell.text) else cell.text
+    return _markup(f' data-v="{escape(text)}"' if text != shown else "")
+
+
+def _is_code(words: Words) -> bool:
+    return isinstance(words, list) and len(words) == 1 and isinstance(words[0], Code)
 
 
 def refuse(block: object) -> NoReturn:

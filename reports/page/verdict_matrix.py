@@ -21,6 +21,7 @@ from reports.words.verdict_words import (
     memory_cell,
     parity_level_badge,
     speed_cell,
+    track_words,
 )
 
 PHASES = ("train", "predict", "predict_one")
@@ -78,8 +79,8 @@ def _rows(
         return [[*names, _tally(single), Cell(""), *measured]]
     rows: list[Row] = []
     for verdict in judged:
-        note = _where(verdict)
-        note += "" if one_margin else f", {margin_words(verdict)}"
+        notes = [_where(verdict), track_words(verdict), "" if one_margin else margin_words(verdict)]
+        note = ", ".join(filter(None, notes))
         accuracy = Cell([accuracy_badge(verdict.verdict)], verdict.verdict, note)
         names[0] = pair_cell(pair, page.variant(pair.algorithm, verdict.params[0]))
         rows.append([*names, accuracy, in_margins(verdict), *measured])

@@ -55,14 +55,18 @@ def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
     ordered = sorted(verdicts, key=lambda a: -a.difference.value / _scale(a))
     drawn, cut = both_ends(ordered)
     margin = max(a.margin / _scale(a) for a in drawn)
+    several = len({(a.algorithm, a.reference) for a in drawn}) > 1
     counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
     tally = ", ".join(f"{n} {v}" for v, n in counts if n)
+    whose = "" if several else f" of {short(drawn[0].algorithm)} with {short(drawn[0].reference)}"
     return Figure(
         spec=differences(
-            [_estimate(page, a) for a in drawn], margin, "difference, share of the gap"
+            [_estimate(page, a, is_named=several) for a in drawn],
+            margin,
+            "difference, share of the gap",
         ),
         title=f"{title}: difference of the loss with intervals, and the band of equivalence",
-        finding=f"Of {plural(len(verdicts), 'comparison')}: {tally}.{cut}",
+        finding=f"Of {plural(len(verdicts), 'comparison')}{whose}: {tally}.{cut}",
         table=_table(page, ordered, title),
         keys=keys(VERDICTS, (a.verdict for a in drawn)),
         again=page.again(
@@ -72,15 +76,15 @@ def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
     )
 
 
-def _estimate(page: Page, verdict: Accuracy) -> Estimate:
+def _estimate(page: Page, verdict: Accuracy, *, is_named: bool = True) -> Estimate:
+    """Return a row; its name leaves the algorithm out if all rows are of the same one."""
     scale, interval, inner = _scale(verdict), verdict.difference, verdict.inner
-    name = pair_name(page, verdict.algorithm, verdict.reference)
-    variant = page.variant(verdict.algorithm, verdict.params[0])
-    name += f" {short(variant, 16)}" if variant else ""
-    name += f" · {short(verdict.dataset, 20)}" if verdict.dataset else ""
-    name += f" · {short(verdict.track, 10)}" if verdict.track else ""
+    variant = short(page.variant(verdict.algorithm, verdict.params[0]), 16)
+    name = " ".join(filter(None, [pair_name(page, verdict.algorithm, verdict.reference), variant]))
+    place = [short(verdict.dataset, 20), short(verdict.track, 10)]
+    parts = [part for part in (name if is_named else variant, *place) if part]
     return Estimate(
-        name,
+        " · ".join(parts) or name,
         verdict.verdict,
         interval.low / scale,
         interval.value / scale,

@@ -94,7 +94,7 @@ def _declared(page: Page, margin: float) -> Table | None:
     ]
     rows: list[Row] = [
         [
-            Cell.named(test.pair[0], f"against {short(test.pair[1])}"),
+            Cell.named(name, f"against {short(reference)}" + (track and f", {short(track)} track")),
             Cell(
                 count(test.difference.n),
                 test.difference.n,
@@ -106,15 +106,15 @@ def _declared(page: Page, margin: float) -> Table | None:
             f"{test.wins}, {test.ties}, {test.losses}",
             Cell.of(test.p, share),
             Cell.of(test.holm, share),
-            f"{short(track)} track: {_reading(test)}" if track else _reading(test),
+            _reading(test),
         ]
-        for test, track, n_missing in tests
+        for test, name, reference, track, n_missing in tests
     ]
     caption = (
         "Wilcoxon signed-rank tests over datasets, adjusted by Holm over the declared pairs; the "
         "difference is a Hodges-Lehmann median, above 0 ours is better"
     )
-    again = pairs_again(page, (Pair(*test.pair) for test, _, _ in tests))
+    again = pairs_again(page, dict.fromkeys(Pair(t.algorithm, t.reference) for t in tests))
     return Table(columns, rows, caption, "pairs-across-datasets", again=again)
 
 

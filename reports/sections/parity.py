@@ -136,9 +136,10 @@ def _difference(parity: Parity, comparison: Comparison, difference: Difference) 
         blocks.append(_gains(parity, difference))
     if any(difference.drawing):
         sides = (f"A: {parity.algorithm}", f"B: {parity.reference}")
+        names = (parity.algorithm, parity.reference)
         trees = [
-            Drawing(lines, f"tree {difference.tree} of {short(name, 60)}", short(name, 60))
-            for name, lines in zip(sides, difference.drawing, strict=True)
+            Drawing(lines, f"tree {difference.tree} of {short(side, 60)}", short(side, 60), name)
+            for side, name, lines in zip(sides, names, difference.drawing, strict=True)
         ]
         text = as_text((short(sides[0], 60), short(sides[1], 60)), difference.drawing)
         blocks += [Sides(trees), Details("The two trees as text", [Verbatim(text, "Two trees")])]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from reports.text.format import DASH, count, digits, plural, share, short, steps
 MAX_PAIRS = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart
 BARS = 40
-POINTS = 200  # of one scatter: those with the largest distance, and some of the others
+POINTS = 120  # of one scatter: those with the largest distance, and some of the others
 COLORS = ("blue", "sky", "green", "amber", "orange", "purple", "muted")  # of the distances
 NOTE = (
     "Predictions for the same test rows, on the first split. A step is the distance "
@@ -48,12 +48,15 @@ class Compared:
     theirs: np.ndarray
     agreement: Agreement
     variant: str  # params that distinguish it from other sets, or ""
+    track: str  # of a run with several tracks, or ""
+    is_named: bool = True  # whether the name has the algorithm
 
     @property
     def name(self) -> str:
-        """The pair's first side and the dataset."""
-        variant = f" {short(self.variant, 16)}" if self.variant else ""
-        return f"{short(self.pair.algorithm, 20)}{variant} · {short(self.dataset, 14)}"
+        """The pair's first side, its params, the dataset and the track."""
+        algorithm = short(self.pair.algorithm, 24) if self.is_named else ""
+        side = " ".join(filter(None, [algorithm, short(self.variant, 16)]))
+        return " · ".join(filter(None, [side, short(self.dataset, 20), short(self.track, 10)]))
 
 
 @hookimpl
@@ -67,8 +70,14 @@ def build(page: Page) -> Fragment | None:
     comparisons = list(compared(page))
     if not comparisons:
         return None
+    several = len({c.pair for c in comparisons}) > 1
+    comparisons = [replace(c, is_named=several) for c in comparisons]
     same = sum(c.agreement.same == 1 for c in comparisons)
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(page, comparisons)]
+    steps: Block = _steps(page, comparisons)
+    if not any(sum(list(c.agreement.ulps.values())[:-1]) for c in comparisons):
+        summary = "No prediction of any comparison is within 65535 steps of the reference"
+        steps = Details(summary, [steps])
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), steps]
     different = [c for c in comparisons if c.agreement.same < 1]
     if different:
         different.sort(key=lambda c: (c.agreement.correlation or 0.0, c.name))
@@ -91,7 +100,7 @@ def compared(page: Page) -> Iterator[Compared]:
         comparison = _compared(page, pair, sides) if all(sides) and number < MAX_PAIRS else None
         if comparison:
             number += 1
-            yield comparison
+            yield replace(comparison, track=verdict.track)
 
 
 def _side(
@@ -123,7 +132,7 @@ def _compared(page: Page, pair: Pair, sides: Sequence[Mapping[str, Outcome]]) ->
     trial = sides[0][label].trial
     variant = page.variant(trial.algorithm, trial.params)
     ours, theirs = numbers(ours), numbers(theirs)
-    return Compared(pair, trial.dataset, label, ours, theirs, agreement, variant)
+    return Compared(pair, trial.dataset, label, ours, theirs, agreement, variant, "")
 
 
 # ------------------------------------------------------------------ steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,8 @@ from reports.text.format import digits, plural, short
 OPEN = 4  # datasets that are open at first
 MAX_DATASETS = 40  # datasets with charts
 DRAWN = 6  # algorithms of one chart, the most accurate
+DRAWN_OF_MANY = 3  # the same if there are many datasets, so that the page stays small
+MANY = 10  # datasets
 POINTS = 60  # of one curve
 DOTS = 120  # of one scatter
 GROUPS = 10  # of neighboring rows, of the running mean of residuals
@@ -75,9 +78,10 @@ def task_of(page: Page, dataset: str) -> str:
 
 def pooled(page: Page, dataset: str) -> list[Predicted]:
     """Return the predictions of the most accurate algorithms, best first."""
-    predictions = []
+    predictions: list[Predicted] = []
+    most = DRAWN if len(page.by_dataset) <= MANY else DRAWN_OF_MANY
     for name, cell in page.by_dataset[dataset]:
-        if len(predictions) < DRAWN and (one := _pooled(page, name, cell)) is not None:
+        if len(predictions) < most and (one := _pooled(page, name, cell)) is not None:
             predictions.append(one)
     return predictions
 
@@ -241,7 +245,7 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
     for p in found:
         residual = p.y - p.output
         order = np.argsort(p.output, kind="stable")
-        kept = order[:: max(1, len(order) // DOTS)]
+        kept = order[:: math.ceil(len(order) / DOTS)]
         points = [(float(p.output[i]), float(residual[i])) for i in kept]
         dots += [[p.name, "test row", Cell("", x), Cell("", y)] for x, y in points]
         edges = [list(zip(*_running(p.output[order], residual[order]), strict=True))]
@@ -270,7 +274,7 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
 
 def _dots_table(dots: Sequence[Row], dataset: str) -> Table:
     columns = [*texts("Algorithm", "What"), *numeric("Predicted", "Residual")]
-    caption = f"Each dot in the chart, about {DOTS} of an algorithm"
+    caption = f"Each dot in the chart, at most {DOTS} of an algorithm"
     return Table(columns, dots, caption, f"residual-points-{dataset}")
 
 

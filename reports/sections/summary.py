@@ -33,7 +33,7 @@ from reports.page.problems import count_failed, problems
 from reports.page.questions import question_tiles
 from reports.page.sentences import accuracy_sentences, speed_sentences
 from reports.page.verdict_matrix import as_accurate, overall, same_trees
-from reports.text.format import DASH, count, digits, few, listing, loss, plural, ratio, short
+from reports.text.format import count, digits, few, listing, loss, plural, ratio, short
 from reports.text.inline import Code, Inline, Link, Strong, Words
 from reports.text.means import geometric_mean
 from reports.words.change_words import changed
@@ -62,7 +62,7 @@ def build(page: Page) -> Fragment:
         compared += [overall(page), Paragraph([RATIOS, *_evidence(page)], role="note")]
     answer = answer_text(answers_of(page.view))
     if page.own_files and answer is not None:
-        blocks: list[Block] = [*_answer_blocks(answer), Sides(_boxes(page))]
+        blocks: list[Block] = [*_answer_blocks(page, answer), Sides(_boxes(page))]
         if page.pairs:
             blocks.append(Details("Each algorithm against its reference", compared))
     else:
@@ -75,9 +75,13 @@ def build(page: Page) -> Fragment:
     return Fragment(blocks)
 
 
-def _answer_blocks(answer: AnswerText) -> list[Block]:
+def _answer_blocks(page: Page, answer: AnswerText) -> list[Block]:
     """Return the recommendation, what could change it, the leaderboard, and its basis."""
     recommendation, caution, *basis = answer.sentences
+    if len(page.by_dataset) == len(page.own_files) == 1:  # the file's name says more
+        (dataset,) = page.by_dataset
+        file = short(page.own_files[0])
+        recommendation = recommendation.replace(f"for {dataset}", f"for {file}", 1)
     marked = not answer.header[0]  # the first column marks the recommended algorithm
     titles = answer.header[1:] if marked else answer.header
     columns = [
@@ -181,13 +185,17 @@ def _tiles(page: Page) -> Tiles:
     results = f"{count(len(page.done))} of {plural(len(page.outcomes), 'trial')} with a result"
     more = [f"{count(page.reused)} known before"] if page.reused else []
     more += [f"{count(len(page.skipped))} skipped"] if page.skipped else []
-    speed = ratio(geometric_mean(s.ratio.value for s in trained))
+    speed = ratio(geometric_mean(s.ratio.value for s in trained)) if trained else ""
+    measured = [
+        Tile("Same trees", same, compared),
+        Tile("As accurate as the reference", good, judged),
+        Tile("Training speed against the reference", speed, ", ".join(duels)),
+    ]
+    failures = "; ".join([results, *more])
     return Tiles(
         [
-            Tile("Same trees", same or DASH, compared),
-            Tile("As accurate as the reference", good or DASH, judged),
-            Tile("Training speed against the reference", speed, ", ".join(duels) or "no duel"),
-            Tile("Failures", count(failed), "; ".join([results, *more]), "bad" if failed else ""),
+            *(tile for tile in measured if tile.value),
+            Tile("Failures", count(failed), failures, "bad" if failed else ""),
         ]
     )
 

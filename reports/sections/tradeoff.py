@@ -38,7 +38,7 @@ NOTE = (
 )
 
 STAGES = ("default", "tuned", "ensembled")  # tracks that a line joins
-FLOOR = 0.001  # share of the gap; smaller values are at the end of the logarithmic axis
+FLOORS = (0.001, 0.003, 0.01, 0.03)  # shares of the gap at the end of the logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -146,24 +146,31 @@ def _panel(
     for i in best[1:]:
         steps += [(places[i][0], steps[-1][1]), places[i]]
     marks: list[Mark] = [Lines([steps], "ink", 1.5)]
+    floor = floor_of([s.behind for s in found])
     drawn = [(s, p) for s, p in zip(found, places, strict=True) if p[0] < math.inf]
     for s, (time, behind) in drawn:
         _, shape, color = ORIGINS[s.kind]
-        bar = [(time, max(behind - s.margin, FLOOR)), (time, behind + s.margin)]
+        bar = [(time, max(behind - s.margin, floor)), (time, behind + s.margin)]
         marks += [Lines([bar], color, 1, "", s.name, 0.5)] if s.margin > 0 else []
         marks.append(Dots([(time, behind)], color, shape, 4.5, 0.85, s.name))
     marks += [Lines([line], "muted", 1, "3 3", name) for name, line in _stage_lines(drawn)]
     x = logarithmic((t for t in times if t < math.inf), title, label_of=brief_seconds)
     ends = [y for s, (_, behind) in drawn for y in (behind, behind - s.margin, behind + s.margin)]
-    y = logarithmic((max(end, FLOOR) for end in ends), "loss above the best")
+    y = logarithmic((max(end, floor) for end in ends), "loss above the best")
     ticks = zip(y.ticks, y.labels, strict=True)
-    y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in ticks])
+    y = replace(y, labels=[f"≤ {label}" if tick <= floor else label for tick, label in ticks])
     panel = Panel(x, y, marks, width=380, height=340)
     numbers = {s.name: number for number, s in enumerate(found, 1)}
     labels = label_points(
         {s.name: place for s, place in drawn}, [found[i].name for i in best], numbers, panel
     )
     return replace(panel, marks=[*marks, *labels.marks]), labels.numbered
+
+
+def floor_of(behind: Sequence[float]) -> float:
+    """Return the least value of the axis; smaller ones, such as the best, are at its end."""
+    least = min((x for x in behind if x > 0), default=0.0)
+    return max((floor for floor in FLOORS if floor <= least / 2), default=FLOORS[0])
 
 
 def _stage_lines(

@@ -20,7 +20,8 @@ NOTE = (
     "The loss is the mean over the inner folds of a search, on training rows that its models did "
     "not see: log loss, or RMSE as a share of the standard deviation. Searches that average "
     "configurations show their best single one. With successive halving the best loss is that of "
-    "the configurations with the most rows so far, so it may rise. Times are from single runs."
+    "the configurations with the most rows so far, so it may rise. Times are from single runs. An "
+    "ensembled search with the same losses as the tuned one before it is not drawn again."
 )
 
 
@@ -34,7 +35,9 @@ def build(page: Page) -> Fragment | None:
     """Return two figures for each dataset, or None for a run without searches."""
     by_dataset: dict[str, list[Trajectory]] = {}
     for trajectory in trajectories(page.view.cells):
-        by_dataset.setdefault(trajectory.dataset, []).append(trajectory)
+        several = by_dataset.setdefault(trajectory.dataset, [])
+        if not any(_is_same_search(trajectory, other) for other in several):
+            several.append(trajectory)
     if not by_dataset:
         return None
     parts = []
@@ -48,6 +51,12 @@ def build(page: Page) -> Fragment | None:
         anchor = page.anchor("tuning", dataset)
         parts.append(Panel(short(dataset, 60), blocks, anchor, folded=len(by_dataset) > 3))
     return Fragment([*_gains(page), Paragraph(NOTE, role="note"), *parts])
+
+
+def _is_same_search(one: Trajectory, other: Trajectory) -> bool:
+    """Return whether two tracks of an algorithm tried configurations with the same losses."""
+    losses = [[[step.loss for step in fold] for fold in t.folds] for t in (one, other)]
+    return one.algorithm == other.algorithm and losses[0] == losses[1]
 
 
 # ------------------------------------------------------------------ gains over datasets

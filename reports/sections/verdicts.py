@@ -20,6 +20,7 @@ from reports.words.verdict_words import (
     in_margins,
     margin_words,
     speed_badge,
+    track_words,
     training_phase,
 )
 
@@ -50,7 +51,10 @@ def build(page: Page) -> Fragment | None:
 
 
 def _matrix(page: Page) -> Table:
-    """Return a table of datasets × pairs: accuracy verdict and ratio of training times."""
+    """Return accuracy verdict and ratio of training times of each pair on each dataset.
+
+    The table is as narrow as possible: the fewer of pairs and datasets are its columns.
+    """
     phase = training_phase(page.view.speed)
     verdicts_of: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
     for pair in page.pairs:
@@ -59,23 +63,33 @@ def _matrix(page: Page) -> Table:
         for speed in page.speed(pair, phase):
             verdicts_of[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
     names = [pair_name(page, pair.algorithm, pair.reference) for pair in page.pairs]
-    columns = texts("Dataset", *names)
-    rows: list[Row] = [
-        [
-            Cell(short(dataset), dataset),
-            *(_matrix_cell(phase, *by_pair.get(pair, ((), ()))) for pair in page.pairs),
+    datasets = sorted(verdicts_of)
+    cells = {
+        (pair, dataset): _matrix_cell(phase, *verdicts_of[dataset].get(pair, ((), ())))
+        for pair in page.pairs
+        for dataset in datasets
+    }
+    if len(names) > len(datasets):
+        columns = texts("Algorithm", *(short(dataset, 40) for dataset in datasets))
+        rows: list[Row] = [
+            [Cell.named(name), *(cells[pair, dataset] for dataset in datasets)]
+            for name, pair in zip(names, page.pairs, strict=True)
         ]
-        for dataset, by_pair in sorted(verdicts_of.items())
-    ]
-    caption = f"Dataset by dataset: the accuracy verdict, and the ratio of the duels' {phase} times"
+    else:
+        columns = texts("Dataset", *names)
+        rows = [
+            [Cell(short(dataset), dataset), *(cells[pair, dataset] for pair in page.pairs)]
+            for dataset in datasets
+        ]
+    caption = f"Accuracy verdict on each dataset, and the ratio of the duels' {phase} times"
     return Table(columns, rows, caption, "verdict-matrix", again=cells_again(page))
 
 
 def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Speed]) -> Cell:
     judged: list[Inline] = []
     for verdict in verdicts:  # several if there are several tracks or params
-        judged += [accuracy_badge(verdict.verdict)]
-        judged += [f" {short(verdict.track)} "] if verdict.track else []
+        judged += [f"{short(verdict.track)} "] if verdict.track else []
+        judged += [accuracy_badge(verdict.verdict), " "]
     timed: Words = [f"{phase} ", *(speed_badge(speed) for speed in speeds)] if speeds else ""
     if not judged:
         return Cell(timed)
@@ -101,7 +115,7 @@ def _every(page: Page) -> Table:
             Cell.of(a.difference.low, digits),
             Cell.of(a.difference.high, digits),
             *(Cell.of(p, share) for p in a.posterior or (None,) * len(POSTERIOR)),
-            margin_words(a),
+            ": ".join(filter(None, [track_words(a), margin_words(a)])),
             Cell(str(a.splits), a.splits),
             "; ".join(short(text, 300) for text in (a.advice, *a.notes) if text),
         ]

@@ -8,6 +8,8 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
 
+from reports.text.palette import LABEL
+
 SPACE = "\N{NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"  # means "no value"
 MINUS = "\N{MINUS SIGN}"
@@ -65,7 +67,7 @@ def listing(parts: Iterable[str]) -> str:
 
 def few(names: Sequence[str], limit: int = 4) -> str:
     """Return the first names and the number of others."""
-    shown = [short(name, 40) for name in names[:limit]]
+    shown = [short(name, LABEL) for name in names[:limit]]
     more = len(names) - limit
     return listing([*shown, f"{more} more"] if more > 0 else shown)
 

@@ -75,10 +75,14 @@ def interval_words(verdict: Accuracy) -> str:
 
 def margin_words(verdict: Accuracy) -> str:
     """Return the metric of a difference, and its equivalence margin."""
-    track = f"{short(verdict.track)} track: " if verdict.track else ""
     if verdict.dataset:
-        return f"{track}{short(verdict.metric)}, margin ±{digits(verdict.margin)}"
-    return f"{track}margin ±{100 * verdict.margin:g} % of the gap"
+        return f"{short(verdict.metric)}, margin ±{digits(verdict.margin)}"
+    return f"margin ±{100 * verdict.margin:g} % of the gap"
+
+
+def track_words(verdict: Accuracy) -> str:
+    """Return "tuned track" in a run with several tracks, else ""."""
+    return f"{short(verdict.track)} track" if verdict.track else ""
 
 
 def in_margins(verdict: Accuracy) -> Cell:

@@ -13,7 +13,7 @@ from scratch_project import git, new_project
 
 from harness.analysis.series import NoAsvError, Point, Step, by_commit, find_steps
 from harness.cli import harness as command_line
-from harness.core.errors import DataError, StoreError
+from harness.core.errors import ConfigError, DataError, StoreError
 from harness.core.model import Outcome, Sample, Split, Status, Task, Trial
 from harness.core.outcome_files import write_arrays
 from harness.history.asv_export import export_asv
@@ -117,6 +117,18 @@ def test_alarms_are_written_as_a_comment_and_removed_without_one(place, tmp_path
     missing = ("--markdown", str(tmp_path / "no" / "alarm.md"))
     with pytest.raises(StoreError, match=r"alarm\.md cannot be written: No such file"):
         run(capsys, "history", "--alarm", "fit=percentage", *to, *missing)
+
+
+def test_history_of_a_branch_has_only_its_commits(place, registry, monkeypatch):
+    monkeypatch.chdir(place / "project")
+    commits = git(place / "project", "rev-list", "--reverse", "HEAD").split()[1:]
+    git(place / "project", "branch", "--force", "early", commits[4])
+    (fit, _) = read_history(
+        place / "results", registry, algorithms=["steady"], branch="early"
+    ).series
+    assert [point.commit for point in fit.points] == [commit[:8] for commit in commits[:5]]
+    with pytest.raises(ConfigError, match="there is no revision 'nowhere'"):
+        read_history(place / "results", registry, branch="nowhere")
 
 
 def test_history_of_one_item_can_be_selected(place, registry):

@@ -1,16 +1,24 @@
 """Tests of the instruction counts of a fit, with tools on PATH that count calls of fit."""
 
+import shutil
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from jobs import job
+from jobs import job, pids_in, running
 
 from harness.core.model import Duel
 from harness.core.progress import Progress
-from harness.gate.instruction_change import count_changes
-from harness.measurement.instructions import NO_COUNTER, NotCountedError, count_fit, find_counter
+from harness.gate.instruction_change import NO_TIME, count_changes
+from harness.measurement.instructions import (
+    NO_COUNTER,
+    Counter,
+    NotCountedError,
+    count_fit,
+    find_counter,
+)
 
 # Each writes 5000, and 250 more for each word that the command appended to the file HARNESS_FITS.
 PERF = """#!/bin/sh
@@ -59,6 +67,17 @@ def tools(tmp_path, monkeypatch):
 def recorded(tmp_path, calls=1):
     """Return a job whose fit appends ``calls`` words to the file HARNESS_FITS."""
     return job({"fit": "+".join(["note_pid"] * calls), "pids": str(tmp_path / "fits")})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not on PATH")
+def test_cachegrind_counts_a_fit_that_does_more_work(tmp_path):
+    counter = Counter("cachegrind", shutil.which("valgrind"))
+    counts = [
+        count_fit(job({"fit": "work", "loops": loops}), counter, tmp_path)
+        for loops in (100_000, 200_000)
+    ]
+    assert counts[1] / counts[0] == pytest.approx(2, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +133,19 @@ def test_no_count_is_started_after_the_deadline(tools, tmp_path):
     tools(perf=PERF)
     duel = Duel(job({}), job({}), id="d", launches=1, blocks=1)
     (change,), _ = count_changes([duel], tmp_path, 0.0, Progress())
-    assert change.reason == "no time was left"
+    assert change.reason == NO_TIME
+
+
+def test_running_count_ends_at_the_deadline(tools, tmp_path):
+    tools(perf=PERF)
+    slow = job({"fit": "note_pid+sleep", "seconds": 60, "pids": str(tmp_path / "pids")})
+    duel = Duel(slow, slow, id="d", launches=1, blocks=1)
+    begun = time.monotonic()
+    (change,), _ = count_changes([duel], tmp_path, begun + 5, Progress())
+    assert change.reason == NO_TIME
+    assert time.monotonic() - begun < 40
+    if (tmp_path / "pids").exists():
+        assert not any(running(pid) for pid in pids_in(tmp_path / "pids"))
 
 
 def test_worker_of_another_tree_keeps_its_interpreter_and_sources(tools, tmp_path):

@@ -169,6 +169,7 @@ DEEDS = {
     "draw": draw,
     "meddle": meddle,
     "note_pid": note_pid,
+    "work": lambda params: sum(range(params["loops"])),
     "print": lambda _: sys.stderr.write("a word from the plugin\n"),
 }
 

@@ -40,6 +40,32 @@ def test_pairs_ranks_and_matrix_are_shown(typical) -> None:
     assert "which does not show equality" in page
 
 
+def on_tracks(view: RunView) -> RunView:
+    """Return a view whose first pair has verdicts on two tracks."""
+    first = view.accuracy[0]
+    pair = [a for a in view.accuracy if (a.algorithm, a.reference) == pair_of(first)]
+    accuracy = [replace(a, track=track) for track in ("default", "tuned") for a in pair]
+    return replace(view, accuracy=tuple(accuracy))
+
+
+def pair_of(verdict) -> tuple[str, str]:
+    return verdict.algorithm, verdict.reference
+
+
+def test_declared_pair_on_two_tracks_is_named_by_the_track_and_has_a_command(typical) -> None:
+    view = on_tracks(typical)
+    algorithm, reference = pair_of(view.accuracy[0])
+    fragment = across.build(Page(view))
+    (panel,) = (b for b in fragment.blocks if getattr(b, "title", "") == "Declared pairs")
+    (table,) = panel.blocks
+    assert [(row[0].value, row[0].note) for row in table.rows] == [
+        (algorithm, f"against {reference}, {track} track") for track in ("default", "tuned")
+    ]
+    assert table.again.splitlines()[0] == f"# {algorithm} against {reference}"
+    assert f"-a {algorithm} -a {reference} --fresh" in table.again
+    assert len(table.again.splitlines()) == 2
+
+
 def worse_everywhere(view: RunView) -> RunView:
     """Return a view whose first pair is worse on every dataset, on the first one clearly."""
     first = view.accuracy[0]

@@ -165,6 +165,25 @@ SWITCH = """
 """
 
 
+# Choose one algorithm; return the titles of the charts in which no mark is gray.
+UNCHANGED = """
+  for (const d of document.querySelectorAll("details")) d.open = true;
+  const [select] = document.querySelectorAll(".choose select");
+  select.value = "catboost";
+  select.dispatchEvent(new Event("change"));
+  const charts = [...document.querySelectorAll("figure svg[role=img]")];
+  return { charts: charts.length, unchanged: charts.filter((svg) => !svg.querySelector(".off"))
+    .map((svg) => svg.getAttribute("aria-label")) };
+"""
+
+
+def test_every_chart_turns_gray_but_for_the_chosen_algorithm(browser, file_of) -> None:
+    with browser.page(file_of("typical")) as page:
+        found = page.evaluate(UNCHANGED)
+    assert found["charts"] > 15
+    assert found["unchanged"] == []
+
+
 def test_ranks_of_a_subset_are_chosen_without_a_script(browser, file_of) -> None:
     with browser.page(file_of("all_sections"), script=False, width=390) as page:
         found = page.evaluate(SWITCH)

@@ -91,7 +91,7 @@ def test_rows_with_the_largest_differences_are_drawn(view) -> None:
     assert set(range(n - predictions.POINTS // 2, n)) <= set(kept)
     assert len(kept) <= predictions.POINTS
     assert len(set(kept)) == len(kept)
-    assert min(kept) < 10
+    assert min(kept) < 20
 
 
 # ------------------------------------------------------------------ curves
@@ -292,3 +292,38 @@ def test_importances_are_drawn_if_known() -> None:
     (figure,) = details.blocks
     assert len(figure.table.rows) == 2, "a column that nobody uses is left out"
     assert importance_figures([replace(message, found={})]) == []
+
+
+def test_rows_of_two_tracks_have_different_names(view) -> None:
+    accuracy = [replace(a, track=t, gap=0.5) for t in ("equal", "default") for a in view.accuracy]
+    page = Page(replace(view, accuracy=tuple(accuracy)))
+    names = [c.name for c in predictions.compared(page)]
+    assert len(set(names)) == len(names) > 2
+
+
+def test_rows_of_one_pair_are_named_by_dataset_and_track(view) -> None:
+    first = view.accuracy[0]
+    pair = [a for a in view.accuracy if a.dataset and a.algorithm == first.algorithm]
+    alone = [replace(a, track="tuned", gap=0.5) for a in pair if a.reference == first.reference]
+    panel = accuracy.build(Page(replace(view, accuracy=tuple(alone)))).blocks[-1]
+    (figure,) = panel.blocks
+    assert set(figure.spec.panels[0].y.labels) == {f"{a.dataset} · tuned" for a in alone}
+    assert f"of {first.algorithm} with {first.reference}" in figure.finding
+    both = [replace(a, gap=0.5) for a in view.accuracy]
+    several = accuracy.build(Page(replace(view, accuracy=tuple(both)))).blocks[-1].blocks[0]
+    assert all("·" in label for label in several.spec.panels[0].y.labels)
+
+
+@pytest.mark.parametrize(
+    ("behind", "floor"), [([0.0, 0.06, 0.1], 0.03), ([0.0, 0.004], 0.001), ([0.0], 0.001)]
+)
+def test_axis_of_losses_begins_a_little_below_the_second(behind, floor) -> None:
+    assert tradeoff.floor_of(behind) == floor
+
+
+def test_many_datasets_have_curves_of_fewer_algorithms(view) -> None:
+    page = Page(view)
+    assert len(quality.pooled(page, "wine")) == quality.DRAWN
+    copies = [replace(c, dataset=f"{c.dataset}{n}") for n in range(3) for c in view.cells]
+    many = Page(replace(view, cells=tuple(copies)))
+    assert len(quality.pooled(many, "wine0")) == quality.DRAWN_OF_MANY

@@ -174,3 +174,30 @@ def test_report_on_own_data_begins_with_recommendation_and_leaderboard(view) -> 
     page = build_report(own, [Section("summary", "Summary", 0, summary.build)])
     assert "<h1>mine.csv</h1>" in page
     assert "/somewhere" not in page
+
+
+def test_recommendation_names_the_own_file(view) -> None:
+    config = {**view.run["config"], "files": [{"path": "/somewhere/mine.csv"}]}
+    cells = tuple(cell for cell in view.cells if cell.dataset == "wine")
+    own = replace(view, run={**view.run, "config": config}, cells=cells)
+    sentence = summary.build(Page(own)).blocks[0].words
+    assert " for mine.csv: " in sentence
+    assert "wine" not in sentence
+
+
+def test_tiles_show_only_what_was_measured(view) -> None:
+    def labels(view) -> list[str]:
+        blocks = summary.build(Page(view)).blocks
+        (tiles,) = (b for b in blocks if b.kind == "tiles" and b.role != "answers")
+        return [tile.label for tile in tiles.tiles]
+
+    names = ["Same trees", "As accurate as the reference", "Training speed against the reference"]
+    assert labels(view) == [*names, "Failures"]
+    assert labels(replace(view, parity=(), speed=(), duels=())) == [names[1], "Failures"]
+
+
+def test_report_does_not_refer_to_itself(view) -> None:
+    cells = [replace(c, dataset=f"{c.dataset}-{n}") for n in range(4) for c in view.cells]
+    page = build_report(replace(view, cells=tuple(cells)), [Section("s", "S", 0, summary.build)])
+    assert "is recommended on" in page
+    assert "see the report" not in page

@@ -105,7 +105,7 @@ def test_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -> No
     page = Page(tracked(typical))
     names = set(page.names.values())
     assert "catboost (tuned)" in names
-    assert "catboost (equal capacity and library default)" in names
+    assert "catboost (equal and default)" in names
     assert "tuned track: " in html_of(verdicts.build(page))
 
 

@@ -115,6 +115,12 @@ def test_only_the_marked_node_has_its_shape_and_color(parse):
     assert [a["font-weight"] for a in page.all("tspan") if "font-weight" in a] == ["700"]
 
 
+def test_drawing_belongs_to_its_algorithm(parse, hostile_names):
+    name = hostile_names["attribute"]
+    (group,) = parse(str(draw_tree(LINES, "a tree", name))).all("g")
+    assert group == {"data-a": name}
+
+
 def test_drawing_needs_no_style_and_hides_no_text(parse, hostile_names):
     lines = [
         Line(i % 3 and 1, "left", name, 1, "split") for i, name in enumerate(hostile_names.values())

@@ -6,7 +6,7 @@ import pytest
 
 from harness.analysis.search_gains import search_gains
 from reports import Page
-from reports.blocks.blocks import Figure
+from reports.blocks.blocks import Figure, Panel
 from reports.page.build import build_report
 from reports.sections import tuning
 
@@ -28,7 +28,8 @@ def searched(view, *, timed=True):
 
 def figures_of(view):
     fragment = tuning.build(Page(view))
-    return [b for panel in fragment.blocks[1:] for b in panel.blocks if isinstance(b, Figure)]
+    panels = [block for block in fragment.blocks if isinstance(block, Panel)]
+    return [b for panel in panels for b in panel.blocks if isinstance(b, Figure)]
 
 
 def test_each_dataset_has_curves_by_configurations_and_by_time(views):
@@ -122,3 +123,15 @@ def test_the_section_is_drawn_with_hostile_names(views, sections):
     assert "This section failed" not in page
     assert 'id="tuning"' in page
     assert "<script>alert" not in page
+
+
+def test_ensembled_search_with_the_losses_of_the_tuned_one_is_drawn_once(views):
+    view = searched(views["typical"]())
+    twins = [replace(cell, tracks=("ensembled",)) for cell in view.cells]
+    both = figures_of(replace(view, cells=(*view.cells, *twins)))
+    for alone, figure in zip(figures_of(view), both, strict=True):
+        assert len(figure.table.rows) == len(alone.table.rows)
+    others = searched(replace(view, cells=view.cells[::-1]))  # the losses depend on the order
+    others = [replace(cell, tracks=("ensembled",)) for cell in others.cells]
+    different = figures_of(replace(view, cells=(*view.cells, *others)))
+    assert len(different[0].table.rows) > len(both[0].table.rows)

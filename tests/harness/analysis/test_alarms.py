@@ -14,8 +14,8 @@ def points_of(values) -> tuple[Point, ...]:
     return tuple(Point(f"c{i}", f"2026-01-{i + 1:02d}", float(v)) for i, v in enumerate(values))
 
 
-def series_of(values, measure: str = "fit") -> Series:
-    return Series("forest", "wine", measure, "seconds", "harness", points_of(values))
+def series_of(values, measure: str = "fit", source: str = "harness quick") -> Series:
+    return Series("forest", "wine", measure, "seconds", source, points_of(values))
 
 
 def boundary(model: str, limit: float, *earlier: float) -> float:
@@ -54,6 +54,17 @@ def test_each_measure_has_its_own_threshold() -> None:
         find_alarms(series, [parse_threshold("fitt=iqr")])
 
 
+def test_each_machine_has_its_own_threshold() -> None:
+    slow = [1.0, 1.01, 0.99, 1.0, 1.02, 1.3]
+    near = series_of(slow, source="harness quick on laptop")
+    far = series_of(slow, source="asv on server")
+    texts = ("fit=iqr", "fit@lap*=percentage:50%")
+    alarms = find_alarms([near, far], [parse_threshold(text) for text in texts])
+    assert [alarm.series.machine for alarm in alarms] == ["server"]
+    with pytest.raises(ConfigError, match=r"unknown machine of an alarm 'labtop'.*'laptop'"):
+        find_alarms([near, far], [parse_threshold("fit@labtop=iqr")])
+
+
 def test_change_point_raises_an_alarm_while_it_is_new() -> None:
     pytest.importorskip("asv", reason="asv is not installed")
     values = [*[1.0, 1.01] * 6, *[1.5, 1.51, 1.5]]
@@ -68,6 +79,7 @@ def test_change_point_raises_an_alarm_while_it_is_new() -> None:
     [
         ("fit", "MEASURE=MODEL"),
         ("=iqr", "MEASURE=MODEL"),
+        ("fit@=iqr", "MEASURE@MACHINE=MODEL"),
         ("fit=t-tst", "did you mean 't-test'"),
         ("fit=t-test:2", "between 0 and 1"),
         ("fit=iqr:-1", "a number above 0"),

@@ -42,13 +42,13 @@ def test_declared_pairs_are_tested_on_their_own_datasets_with_holm():
     accuracy += [verdict("other", "theirs", f"d{i}", 0.5 * x) for i, x in enumerate(second)]
     accuracy += [verdict("other", "theirs", "none", math.nan), verdict("ours", "theirs", "", 9.0)]
     result = declared_tests(accuracy, 0.01)
-    assert [(t.pair, t.difference.n, lacking) for t, _, lacking in result] == [
-        (("ours", "theirs"), 12, 0), (("other", "theirs"), 9, 1),
+    assert [(t.algorithm, t.reference, t.test.difference.n, t.n_missing) for t in result] == [
+        ("ours", "theirs", 12, 0), ("other", "theirs", 9, 1),
     ]  # fmt: skip
     p = [wilcoxon(x, method="exact").pvalue for x in (first, second)]
-    assert [t.p for t, *_ in result] == pytest.approx(p, abs=1e-12)
-    assert [t.holm for t, *_ in result] == pytest.approx(multipletests(p, method="holm")[1])
-    ours = result[0][0]
+    assert [t.test.p for t in result] == pytest.approx(p, abs=1e-12)
+    assert [t.test.holm for t in result] == pytest.approx(multipletests(p, method="holm")[1])
+    ours = result[0].test
     assert (ours.wins, ours.losses) == ((first > 0.01).sum(), (first < -0.01).sum())
 
 
@@ -58,9 +58,9 @@ def test_tracks_and_variants_are_separate_pairs():
         verdict("ours", "theirs", "d", 0.2, track="tuned"),
     ]
     result = declared_tests(accuracy, 0.01)
-    assert [(t.pair[0], track) for t, track, _ in result] == [
-        ("ours", "equal"),
-        ("ours #2", "tuned"),
+    assert [(t.algorithm, t.track, t.test.difference.value) for t in result] == [
+        ("ours", "equal", pytest.approx(0.2)),
+        ("ours", "tuned", pytest.approx(0.4)),
     ]
     assert declared_tests([], 0.01) == ()
 

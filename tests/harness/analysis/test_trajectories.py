@@ -50,7 +50,14 @@ def test_bands_against_time_have_few_points_and_the_last_loss():
         for fold in range(3)
     ]
     bands = bands_by_time(of(*folds))
-    assert len(bands) <= 62
+    assert 50 < len(bands) <= 62
     assert bands[0].at == 1.2, "the first configuration of the slowest fold"
     assert bands[-1].middle == pytest.approx(1 / 200)
     assert all(b.low <= b.middle <= b.high for b in bands)
+
+
+def test_bands_against_time_are_only_where_the_loss_changes():
+    losses = [0.5, 0.6, 0.4, 0.7, 0.8]
+    fold = {"trajectory": [[i, 1.0, loss, float(i)] for i, loss in enumerate(losses, 1)]}
+    bands = [(b.at, b.low, b.middle, b.high) for b in bands_by_time(of(fold))]
+    assert bands == [(1.0, 0.5, 0.5, 0.5), (3.0, 0.4, 0.4, 0.4), (5.0, 0.4, 0.4, 0.4)]

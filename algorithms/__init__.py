@@ -12,6 +12,7 @@ _HOME = {
     "AdaBoostRegressor": "adaboost",
     "BaggingClassifier": "bagging",
     "BaggingRegressor": "bagging",
+    "Batches": "gbdt.streamed_table",
     "BoostingClassifier": "cross_fitted_boosting",
     "BoostingRegressor": "cross_fitted_boosting",
     "DaskHistogramBoostingClassifier": "dask_histogram_boosting",

@@ -14,7 +14,7 @@ from algorithms.estimator.sample_weight import drop_unweighted, split_unit_of_pa
 from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.bin_limits import read_bin_limits, read_forced_bins
 from algorithms.gbdt.binned import Binned, Rows
-from algorithms.gbdt.binning import bin_table, find_bins
+from algorithms.gbdt.binning import bin_table, dense_bins, find_bins
 from algorithms.gbdt.boosting import Booster, Target
 from algorithms.gbdt.dart import Dart
 from algorithms.gbdt.early_stopping import Evaluation, EvaluationLoop
@@ -42,11 +42,16 @@ from algorithms.gbdt.params import (
 from algorithms.gbdt.phase_timer import INPUT, MODEL, timed_phase
 from algorithms.gbdt.random_forest import RandomForest, average
 from algorithms.gbdt.row_order import find_order, is_worth_it
+from algorithms.gbdt.sampling import sampled_share
 from algorithms.gbdt.split_table import split_columns
+from algorithms.gbdt.streamed_table import Batches, StreamedTable
 from algorithms.model_io.init_model import load_init_model
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.memory import give_back
 from algorithms.runtime.threads import Workers
+
+VALUES_BY_ROWS = 1 << 27  # values from which on bins are stored in row-major order only
+MAX_COLUMNS_BY_ROWS = 64  # their bins of a row are one cache line
 
 
 class BaseHistogramBoosting(LibraryParameters, HistogramModel):
@@ -168,9 +173,10 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         loop = EvaluationLoop(self, start, evaluation)
         with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
+            size, X = X.size, X if start.is_given or reads_values(self) else None
+            give_back(size)
             booster = self._booster(binned, X, y, weight, workers, start)
             grower = make_trainer(booster, X)
-            size = X.size
             del X, y, weight, binned  # training reads only the bins and the target
             give_back(size)
             rounds = loop.boost(grower, booster)
@@ -186,8 +192,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             weight, X, y = drop_unweighted(weight, X, y)
         with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
-        is_read = self.boosting_type == "dart" or self.linear_tree  # also after binning
-        size, X = X.size, X if is_read else None
+        size, X = X.size, X if reads_values(self) else None
         give_back(size)
         return Rows(self, X, y, weight, binned)
 
@@ -212,7 +217,13 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         """
         known, labels = (before.categories, before.labels) if before else (None, None)
         ordered = are_ordered(X)
-        X, y = read_table(self, X, y=y, reset=True, known=known, **self._y_checks())
+        if isinstance(X, Batches):
+            if before is not None:
+                raise ValueError("init_model needs the whole table in memory, not batches")
+            X = StreamedTable(self, X)
+            y = X.checked_targets(**self._y_checks())
+        else:
+            X, y = read_table(self, X, y=y, reset=True, known=known, **self._y_checks())
         y = self._read_y(y, labels)
         weight = None
         if sample_weight is not None:
@@ -225,23 +236,34 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         return X, y, weight
 
     def _bin_rows(self, X, y, weight, workers):
-        """Return the `Binned` rows of validated X."""
-        X = replace_missing(self, X)
+        """Return the `Binned` rows of validated X, or of a `StreamedTable`."""
+        is_streamed = isinstance(X, StreamedTable)
+        X = X if is_streamed else replace_missing(self, X)
         n_features = X.shape[1]
         columns = n_features, list(getattr(self, "feature_names_in_", []))
         monotone = read_signs(self.monotone_constraints, *columns, every=True)
         groups = read_interactions(self.interaction_constraints, *columns, others_alone=False)
         layout = read_layout(self)
-        table = split_columns(X, workers, bundles=layout.bundles)
+        table = X if is_streamed else split_columns(X, workers, bundles=layout.bundles)
         limits = read_bin_limits(self), whole(self.subsample_for_bin), whole(self.min_data_in_bin)
         in_leaf = self.min_child_samples if self._split_unit(y, weight)[1] is None else 0
         forced = read_forced_bins(self.forcedbins_filename)
-        binner = find_bins(table, self._is_categorical, *limits, workers, whole(in_leaf), forced)
+        sampled, of_order = X.sample(limits[1]) if is_streamed else (table, None)
+        binner = find_bins(sampled, self._is_categorical, *limits, workers, whole(in_leaf), forced)
         binner = replace(binner, missing_kind=missing_kind(self))
         objective, order = self._objective, IN_ORDER
         if not self.linear_tree and is_worth_it(self, table, objective):
-            order = find_order(table, binner, objective, objective.targets(y), workers)
-        bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
+            given = binner, objective, objective.targets(y), workers
+            order = X.find_order(of_order, *given) if is_streamed else find_order(table, *given)
+        del sampled, of_order
+        give_back(X.size)
+        keeps_columns = not is_stored_by_rows(self, table, binner)
+        if is_streamed:
+            rows = X.bin(binner, workers, order[0], keeps_columns=keeps_columns)
+            bins = dense_bins(*rows, binner, monotone, groups)
+        else:
+            given = table, binner, monotone, groups, workers, layout, order[0]
+            bins = bin_table(*given, keeps_columns=keeps_columns)
         high_cardinality = find_high_cardinality(X, binner, order[0])
         return Binned(
             bins,
@@ -293,6 +315,8 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         booster = Booster(self, *given, seed, binned.order, binned.high_cardinality, start.n_rounds)
         booster.weight_unit = unit
         booster.linear = fitter_of(split[0], X, self._is_categorical)
+        if len(growers) == 1 and booster.linear is None:
+            growers[0].share_memory(booster.g[0], booster.workspaces[0].records)
         return booster
 
     @timed_phase(MODEL)
@@ -341,6 +365,33 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         n_classes = getattr(self, "n_classes_", 0)
         name = default_objective(n_classes) if callable(objective) else objective.name
         return find_metric(wanted or name, name, self)
+
+
+def reads_values(params):
+    """Return whether training reads the values of the rows after they are binned."""
+    return params.boosting_type == "dart" or params.linear_tree
+
+
+def is_stored_by_rows(params, table, binner):
+    """Return whether the bins of a table are stored in row-major order only.
+
+    This halves their memory. A partition then reads 28 bytes of a row of 28 columns instead of one,
+    so it is done for tables that would take most of the memory.
+
+    Parameters
+    ----------
+    params : the estimator
+    table : SplitTable or StreamedTable
+    binner : Binner
+    """
+    n_rows, n_columns = table.shape
+    return (
+        n_rows * n_columns >= VALUES_BY_ROWS
+        and n_columns <= MAX_COLUMNS_BY_ROWS
+        and not len(table.sparse_columns)
+        and all(codes is None for codes in binner.codes)
+        and sampled_share(params) == 1.0
+    )
 
 
 def make_trainer(booster, X):

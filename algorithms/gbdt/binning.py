@@ -7,6 +7,7 @@ machines.
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from algorithms.gbdt.sparse_edges import (
     choose_column_edges,
     choose_edges,
 )
-from algorithms.gbdt.split_table import split_columns
+from algorithms.gbdt.split_table import SplitTable, split_columns
 
 SAMPLE_SEED = 1
 END_OF_CODES = 1 << 31  # category codes are below it, because trees store them as int32
@@ -61,6 +62,14 @@ class Binner:
         return own + (self.missing >= 0)
 
 
+class SampledTable(NamedTuple):
+    """Sampled rows of a table that is not in memory."""
+
+    table: SplitTable  # of the sampled rows, without sparse columns
+    n_rows: int  # rows of the whole table
+    any_missing: np.ndarray  # bool (n_features,): whether any row of the whole table has NaN
+
+
 def count_each(arrays):
     """Return the length of each array, int64."""
     return np.fromiter(map(len, arrays), np.int64, len(arrays))
@@ -81,7 +90,8 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32 or float64, C-contiguous, NaN where missing; or a SplitTable
+    X : (n_rows, n_features) float32 or float64, C-contiguous, NaN where missing; or a SplitTable;
+        or the SampledTable of the rows that `sample_rows` draws
     categorical : (n_features,) bool
     max_bin : int, or int64 (n_features,)
         Maximum number of bins of a feature, including the missing bin; 2 to 256.
@@ -94,12 +104,16 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=
         if edges are chosen on all rows, and for features without missing values.
     forced : dict, feature → ascending edges that its bins must have
     """
-    table = split_columns(X, bundles=False)
-    n_rows, n_features = table.shape
-    any_missing = np.empty(n_features, bool)
-    any_missing[table.dense_columns] = find_missing(table.array, workers)[table.dense_columns]
-    any_missing[table.sparse_columns] = find_sparse_missing(table)
-    drawn = sample_rows(n_rows, sample)
+    if isinstance(X, SampledTable):
+        (table, n_rows, any_missing), n_features = X, X.table.shape[1]
+        drawn = np.arange(len(table.array), dtype=np.uint32)
+    else:
+        table = split_columns(X, bundles=False)
+        n_rows, n_features = table.shape
+        any_missing = np.empty(n_features, bool)
+        any_missing[table.dense_columns] = find_missing(table.array, workers)[table.dense_columns]
+        any_missing[table.sparse_columns] = find_sparse_missing(table)
+        drawn = sample_rows(n_rows, sample)
     by_feature = None if np.ndim(max_bin) == 0 else max_bin
     most = int(np.max(max_bin))
     in_leaf = min_in_leaf if n_rows <= sample else 0
@@ -171,8 +185,7 @@ def find_dense_bins(table, drawn, categorical, any_missing, limits, workers, edg
             return codes_by_frequency(values)
         return choose_bins(f, *runs_of(values), categorical[f], any_missing[f], limits)
 
-    fewest = LINE * -(-2 * workers.threads // LINE)
-    step = max(fewest, VALUES_AT_ONCE // max(len(drawn), 1) // LINE * LINE)
+    step = columns_at_once(len(drawn), workers)
     for first in range(0, len(table.dense_columns), step):
         features = table.dense_columns[first : first + step]
         columns = take_columns(table, features, drawn, workers)
@@ -186,6 +199,12 @@ def find_dense_bins(table, drawn, categorical, any_missing, limits, workers, edg
         pairs = [(features[j], columns[j]) for j in others]
         for (f, _), bins in zip(pairs, workers.each(find, pairs), strict=True):
             edges_or_codes[f] = bins
+
+
+def columns_at_once(n_sampled, workers):
+    """Return how many columns of so many sampled rows are transposed together."""
+    fewest = LINE * -(-2 * workers.threads // LINE)
+    return max(fewest, VALUES_AT_ONCE // max(n_sampled, 1) // LINE * LINE)
 
 
 def choose_dense_edges(columns, features, categorical, any_missing, limits, workers):
@@ -318,7 +337,17 @@ def codes_by_frequency(values):
 
 
 @timed_phase(BINNING)
-def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN_ORDER[0]):
+def bin_table(
+    X,
+    binner,
+    monotone,
+    groups,
+    workers,
+    layout=NO_BUNDLES,
+    number=IN_ORDER[0],
+    *,
+    keeps_columns=True,
+):
     """Return the `Bins` of a table; other parameters are those of `find_bins`.
 
     Parameters
@@ -329,35 +358,55 @@ def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN
         Options for bundled and sparse columns.
     number : uint32 (n_rows,), row at each position; (0,) if rows are not reordered
         Only for tables without sparse columns.
+    keeps_columns : whether bins are stored in column-major order as well, as in `bin_dense`
     """
     table = split_columns(X, bundles=False)
-    rows, columns = bin_dense(table, binner, workers, number)
-    is_categorical = np.array([c is not None for c in binner.codes], np.int64)
-    sizes = np.ones((len(is_categorical) if is_categorical.any() else 0, MAX_BINS), np.int32)
-    facts = binner.counts, binner.missing, is_categorical, sizes, monotone, groups
+    rows, columns = bin_dense(table, binner, workers, number, keeps_columns=keeps_columns)
     if not len(table.sparse_columns):
-        n_features = len(columns)
-        every, ones = np.arange(n_features), np.ones(n_features, np.int64)
-        places = FeatureLayout(
-            every, 0 * ones, -ones, np.arange(n_features + 1), every, 0 * ones, binner.counts
-        )
-        return Bins(rows, columns, *facts, places, no_sparse_columns(n_features))
+        return dense_bins(rows, columns, binner, monotone, groups)
     entries = bin_sparse(table, binner, workers)
     del rows
     rows, columns, places, sparse_columns = lay_out(
         table, columns, entries, binner, layout, workers
     )
-    return Bins(rows, columns, *facts, places, sparse_columns)
+    given = monotone, groups, places, sparse_columns, rows.reshape(-1)
+    return Bins(rows, columns, *binner_fields(binner), *given)
 
 
-def bin_dense(table, binner, workers, number):
-    """Return the bins of the dense columns, (n_rows, n_dense) and (n_dense, n_rows)."""
+def dense_bins(rows, columns, binner, monotone, groups):
+    """Return the `Bins` of a table without sparse columns; parameters are those of `bin_table`.
+
+    Parameters
+    ----------
+    rows, columns : from `bin_dense`
+    """
+    n_features = len(binner.counts)
+    every, ones = np.arange(n_features), np.ones(n_features, np.int64)
+    starts = np.arange(n_features + 1)
+    places = FeatureLayout(every, 0 * ones, -ones, starts, every, 0 * ones, binner.counts)
+    given = monotone, groups, places, no_sparse_columns(n_features), rows.reshape(-1)
+    return Bins(rows, columns, *binner_fields(binner), *given)
+
+
+def binner_fields(binner):
+    """Return the fields of `Bins` that a `Binner` determines: count, … sizes."""
+    is_categorical = np.array([c is not None for c in binner.codes], np.int64)
+    sizes = np.ones((len(is_categorical) if is_categorical.any() else 0, MAX_BINS), np.int32)
+    return binner.counts, binner.missing, is_categorical, sizes
+
+
+def bin_dense(table, binner, workers, number, *, keeps_columns=True):
+    """Return the bins of the dense columns, (n_rows, n_dense) and (n_dense, n_rows).
+
+    Without ``keeps_columns``, the second array is (0, n_rows). No column may be categorical, and
+    none sparse.
+    """
     X, features = table.array, table.dense_columns
     n_rows, n_columns = len(X), len(features)
     if not n_columns:
         return np.empty((n_rows, 0), np.uint8), np.empty((0, n_rows), np.uint8)
     rows = np.empty((n_rows, n_columns), np.uint8)
-    columns = np.empty((n_columns, n_rows), np.uint8)
+    columns = np.empty((n_columns if keeps_columns else 0, n_rows), np.uint8)
     padded, indptr = pad_edges([binner.edges[f] for f in features], table)
     codes = [binner.codes[f] for f in features]
     missing = np.where([c is None for c in codes], binner.missing[features], -1)
@@ -366,7 +415,15 @@ def bin_dense(table, binner, workers, number):
         first, last = first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, n_rows)
         at, values = np.empty(ROWS_AT_ONCE, np.uint64), np.empty(ROWS_AT_ONCE, X.dtype)
         edges = padded, indptr, missing
-        bin_rows(X, features, number, *edges, rows, columns, at, values, first, last)
+        if keeps_columns:
+            bin_rows(X, features, number, *edges, rows, columns, at, values, first, last)
+            return
+        own_columns = np.empty((n_columns, ROWS_A_SHARE), np.uint8)
+        for start in range(first, last, ROWS_A_SHARE):
+            own = slice(start, min(start + ROWS_A_SHARE, last))
+            source, places = (X, number[own]) if len(number) else (X[own], number)
+            given = source, features, places, *edges, rows[own], own_columns, at, values
+            bin_rows(*given, 0, own.stop - start)
 
     workers.share(fill, -(-n_rows // ROWS_A_SHARE))
     for j, own in enumerate(codes):

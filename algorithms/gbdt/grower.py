@@ -138,6 +138,24 @@ class Grower:
             self._is_marked = True
         return self._leaf_of
 
+    def share_memory(self, g, records):
+        """Use arrays that are not needed while a tree is grown, and after it, as scratch space.
+
+        Parameters
+        ----------
+        g : float32 (n_rows,)
+            Its values are lost when a tree is grown.
+        records : int64 (n_rows,), packed gradients of each tree
+            They are lost when `leaf_of` is read.
+        """
+        self.growth = self.growth._replace(spare=g.view(np.uint32))
+        self._leaf_of = records.view(self._leaf_of.dtype)[: len(records)]
+
+    @property
+    def _is_by_rows(self):
+        """Whether the leaves of other rows are found by traversal."""
+        return len(self.bins.sparse.cells) > 0 or not len(self.bins.columns)
+
     @timed_phase(GROWTH)
     def _share_growing(self, given, records, own, scale):
         """Grow a tree with all threads of the team, each of which copies a part of the rows."""
@@ -196,7 +214,7 @@ class Grower:
         growth, places = self._own, self.bins.layout
         are_few = 2 * len(growth.rows) > len(self._leaf_of)  # others: parting them costs less
         most = MAX_LEAVES // 2 if are_few else MAX_LEAVES
-        if len(self.bins.sparse.cells) or self.n_leaves > most:
+        if self._is_by_rows or self.n_leaves > most:
             return None
         nodes = growth.nodes[: 2 * self.n_leaves - 1]
         number, runs = np.empty(len(nodes), np.int64), np.empty((len(nodes) // 2, 4), np.int64)
@@ -210,7 +228,7 @@ class Grower:
             growth.nodes[: 2 * self.n_leaves - 1],
             self.leaves["node"][: self.n_leaves],
         )
-        if not len(bins.sparse.cells):
+        if not self._is_by_rows:
             return make_partition_task(
                 nodes, of_leaves, growth.goes_left, bins.columns, bins.layout.column, leaf_of
             )

@@ -1,6 +1,7 @@
 """Methods and attributes of LightGBM's estimators for the histogram booster."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,7 @@ from algorithms.gbdt.input_table import trim
 from algorithms.gbdt.lightgbm_booster import HistogramBooster
 from algorithms.gbdt.objectives import to_values
 from algorithms.gbdt.phase_timer import timed_fit
+from algorithms.gbdt.streamed_table import is_streamed, open_batches
 from algorithms.prediction.shap_values import contributions
 from algorithms.runtime.threads import threads_of
 
@@ -92,9 +94,12 @@ class LightGBMInterface:
         X : array-like, frame or sparse matrix of shape (n_rows, n_features)
             Numeric features; NaN is a missing value. Columns of a frame with a categorical dtype
             are categorical features. Absent entries of a sparse matrix are zeros. A sparse matrix
-            is made dense only with ``parity``.
+            is made dense only with ``parity``. Tables larger than memory are read in batches: the
+            path of a Parquet file, or `algorithms.Batches`, numeric columns only. The model is that
+            of the whole table.
         y : array-like of shape (n_rows,)
-            Class labels of any type, or target values.
+            Class labels of any type, or target values. With the path of a Parquet file, the name of
+            its column; with `algorithms.Batches` None.
         sample_weight : array-like of shape (n_rows,), default=None
             Non-negative weight of each row. None weighs all rows equally.
         init_score : array-like of shape (n_rows,) or (n_rows, n_scores), default=None
@@ -189,7 +194,13 @@ class LightGBMInterface:
         categorical, feature_name = names["categorical_feature"], names["feature_name"]
         if not (isinstance(categorical, str) and categorical == "auto"):
             core.categorical_feature = categorical
-        X, y = name_columns(as_rows(X), feature_name), as_vector(y)
+        if is_streamed(X):
+            if ranking is not None:
+                raise ValueError("rankings need the whole table in memory, not batches")
+            batches = open_batches(X, y)
+            X, y = batches.mapped(partial(name_columns, names=feature_name)), None
+        else:
+            X, y = name_columns(as_rows(X), feature_name), as_vector(y)
         weights, class_weights = evaluation["weights"], evaluation.pop("class_weights")
         table_names = evaluation["names"]
         evaluation |= {

@@ -49,7 +49,7 @@ def is_worth_it(params, table, objective):
     Parameters
     ----------
     params : the estimator
-    table : SplitTable
+    table : SplitTable or StreamedTable
     objective : Objective, or a callable, which needs the original order
     """
     n_rows, n_columns = table.shape
@@ -79,22 +79,41 @@ def find_order(table, binner, objective, targets, workers):
     objective : Objective
     targets : from `Objective.targets`
     """
-    X, n_features = table.array, table.shape[1]
+    X = table.array
     drawn = sample_rows(len(X), SAMPLE)
-    free = np.zeros(n_features, np.int64), all_free(n_features)
     sample = X[drawn]
     sample.flags.writeable = X.flags.writeable  # avoids compiling kernels for both types
+    walker = find_order_tree(sample, binner, objective, targets[:, drawn], workers)
+    if walker is None:
+        return IN_ORDER
+    return order_of_places(walker.raw(X, workers.threads)[:, 0].astype(np.uint16))
+
+
+def find_order_tree(sample, binner, objective, targets, workers):
+    """Return the predictor of the places of rows, or None if the tree does not separate them well.
+
+    Parameters
+    ----------
+    sample : (n, n_features), the rows that `sample_rows` draws
+    targets : their targets
+    binner, objective, workers : as in `find_order`
+    """
+    n_features = sample.shape[1]
+    free = np.zeros(n_features, np.int64), all_free(n_features)
     grower = Grower(bin_table(sample, binner, *free, workers), binner, PLAIN, workers)
-    g, records = first_gradients(objective, targets[:, drawn]), np.empty(len(drawn), np.int64)
+    g, records = first_gradients(objective, targets), np.empty(len(sample), np.int64)
     scale = pack_rows(g, g[:0], np.uint32(0), records, workers)
     tree = grower.grow(records, scale, 0)
     if not separates_rows(tree.nodes):
-        return IN_ORDER
+        return None
     tree.nodes["value"] = places_of_leaves(tree.nodes)
-    walker = FastPredictor(join_trees([[tree]], binner, np.zeros(1)))
-    place = walker.raw(X, workers.threads)[:, 0].astype(np.uint16)
+    return FastPredictor(join_trees([[tree]], binner, np.zeros(1)))
+
+
+def order_of_places(place):
+    """Return the row order of the places of rows, uint16 (n_rows,), as in `find_order`."""
     number = np.argsort(place, kind="stable").astype(np.uint32)
-    return number, np.flatnonzero(number % stride_of_sizes(len(X)) == 0).astype(np.uint32)
+    return number, np.flatnonzero(number % stride_of_sizes(len(place)) == 0).astype(np.uint32)
 
 
 def first_gradients(objective, targets):

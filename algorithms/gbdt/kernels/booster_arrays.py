@@ -107,10 +107,10 @@ class SparseColumns(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """Binned table, stored in both row-major and column-major order."""
+    """Binned table, stored in both row-major and column-major order, or in row-major order only."""
 
     rows: np.ndarray  # uint8 (n_rows, n_dense): histograms read whole rows
-    columns: np.ndarray  # uint8 (n_dense, n_rows): partitions read one column
+    columns: np.ndarray  # uint8 (n_dense, n_rows): partitions read one column; or (0, n_rows)
     count: np.ndarray  # int64 (n_features,): number of bins, including that of missing values
     missing: np.ndarray  # int64 (n_features,): bin of missing values, the last one; −1: none
     is_categorical: np.ndarray  # int64 (n_features,): 1 where bins are categories
@@ -119,6 +119,7 @@ class Bins(NamedTuple):
     groups: np.ndarray  # uint64 (n_features, n_words): bit set of its interaction groups
     layout: FeatureLayout
     sparse: SparseColumns
+    flat_rows: np.ndarray  # uint8 (n_rows · n_dense,): the memory of ``rows``
 
 
 class Rules(NamedTuple):

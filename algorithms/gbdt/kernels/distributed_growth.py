@@ -128,7 +128,8 @@ def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, r
     goes_left = tree.goes_left[leaf["node"]]
     write_sides(bins, best, tree.left_bins[at], goes_left)
     start, end = spans[at, 0], spans[at, 1]
-    n_left = partition_alone(rows, spare, columns[best["feature"]], goes_left, start, end)
+    column, step = columns[best["feature"]], np.uint64(1)
+    n_left = partition_alone(rows, spare, column, step, goes_left, start, end)
     middle = start + n_left
     spans[at, 1], spans[new, 0], spans[new, 1] = middle, middle, end
     left_is_small = 2 * best["h"] <= leaf["h"]

@@ -4,6 +4,8 @@ A forced split is used if it has a gain. Otherwise it and all forced splits afte
 as in LightGBM. Its sums are those of the rows of the leaf, so its feature need not be sampled.
 """
 
+import numpy as np
+
 from algorithms.gbdt.kernels.booster_arrays import (
     FORCED_FIRST,
     FORCED_LAST,
@@ -15,7 +17,7 @@ from algorithms.gbdt.kernels.booster_arrays import (
 )
 from algorithms.gbdt.kernels.column_scan import write_sides
 from algorithms.gbdt.kernels.node_score import gain_of, weigh
-from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
+from algorithms.gbdt.kernels.sparse_columns import clear_column, dense_column, spread_column
 from algorithms.gbdt.kernels.split import copy_best, may_split
 from algorithms.runtime.jit import inner_kernel
 
@@ -64,21 +66,19 @@ def sum_left_rows(bins, records, growth, leaf, goes_left, best):
     """Write the sums of the rows of a leaf that go left, in steps."""
     f = best["feature"]
     c = bins.layout.column[f]
-    is_sparse = c >= len(bins.columns)
-    column = growth.column
+    is_sparse = c >= bins.rows.shape[1]
+    column, step = dense_column(bins, c, growth.column)
     if is_sparse:
-        spread_column(bins.sparse, f, column)
-    else:
-        column = bins.columns[c]
+        spread_column(bins.sparse, f, growth.column)
     g = h = 0
     for i in range(leaf["start"], leaf["end"]):
         row = growth.rows[i]
-        if goes_left[column[row]]:
+        if goes_left[column[np.uint64(row) * step]]:
             g += records[row] >> HALF
             h += records[row] & LOW
     best["g"], best["h"] = g, h
     if is_sparse:
-        clear_column(bins.sparse, f, column)
+        clear_column(bins.sparse, f, growth.column)
 
 
 @inner_kernel

@@ -39,7 +39,7 @@ from algorithms.gbdt.kernels.feature_weights import weigh_features
 from algorithms.gbdt.kernels.interaction_groups import allow_all_groups, restrict_groups
 from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
-from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
+from algorithms.gbdt.kernels.sparse_columns import clear_column, dense_column, spread_column
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.thread_team import ThreadTeam, barrier_wait, wait_for_job
@@ -158,24 +158,22 @@ def split(team, rank, bins, growth, scratch, rules, scale):
     leaf, best = growth.leaves[at], growth.best[at]
     f = best["feature"]
     c = bins.layout.column[f]
-    is_sparse = c >= len(bins.columns)
-    column = growth.column
-    if not is_sparse:
-        column = bins.columns[c]
-    elif rank == 0:
-        spread_column(bins.sparse, f, column)
+    is_sparse = c >= bins.rows.shape[1]
+    columns = dense_column(bins, c, growth.column)
     if is_sparse:
+        if rank == 0:
+            spread_column(bins.sparse, f, growth.column)
         barrier_wait(team)
     goes_left = growth.goes_left[leaf["node"]]
     start, end = leaf["start"], leaf["end"]
     n_left = partition(
-        team, rank, growth.rows, growth.spare, column, goes_left, start, end, scratch.sums
+        team, rank, growth.rows, growth.spare, columns, goes_left, start, end, scratch.sums
     )
     if is_sparse:
         barrier_wait(team)
     if rank == 0:
         if is_sparse:
-            clear_column(bins.sparse, f, column)
+            clear_column(bins.sparse, f, growth.column)
         split_leaf(at, new, n_left, bins, growth, rules, scale)
         small, large = by_rows(growth, at, new)
         weigh_features(bins, growth, rules, scale, small, np.int64(0))

@@ -32,14 +32,15 @@ def begin_with(given, rows, first, last):
 
 
 @linked_kernel
-def partition_rows(rows, lefts, spare, column, goes_left, first, last):
+def partition_rows(rows, lefts, spare, column, step, goes_left, first, last):
     """Partition rows[first : last]; return how many go left.
 
     Parameters
     ----------
     lefts : receives the left rows, from the front: ``spare``, or ``rows`` itself
     spare : receives the right rows, from the back
-    column : (n_rows,) uint8, the bins of the splitting feature
+    column : uint8, the bins of the splitting feature: that of row i is column[i · step]
+    step : uint64
     goes_left : (256,) uint8, 0 or 1 for each bin
     """
     first, last = np.uint64(first), np.uint64(last)
@@ -47,7 +48,7 @@ def partition_rows(rows, lefts, spare, column, goes_left, first, last):
     right = last - np.uint64(1)
     for i in range(first, last):
         row = rows[i]
-        is_left = np.uint64(goes_left[np.uint64(column[np.uint64(row)])])
+        is_left = np.uint64(goes_left[np.uint64(column[np.uint64(row) * step])])
         lefts[left] = row
         spare[right] = row
         left += is_left
@@ -56,7 +57,7 @@ def partition_rows(rows, lefts, spare, column, goes_left, first, last):
 
 
 @linked_kernel
-def partition_backwards(rows, spare, column, goes_left, first, last):
+def partition_backwards(rows, spare, column, step, goes_left, first, last):
     """Partition rows[first : last], starting with the last row; return how many go left.
 
     Right rows go to the back of ``rows``, left rows to the back of the share in ``spare``.
@@ -66,7 +67,7 @@ def partition_backwards(rows, spare, column, goes_left, first, last):
     left = right = last - one
     for i in range(last - first):
         row = rows[last - one - i]
-        is_left = np.uint64(goes_left[np.uint64(column[np.uint64(row)])])
+        is_left = np.uint64(goes_left[np.uint64(column[np.uint64(row) * step])])
         spare[left] = row
         rows[right] = row
         left -= is_left
@@ -89,33 +90,35 @@ def move_left(rows, spare, begin, n_left, to_left):
 
 
 @inner_kernel
-def partition_alone(rows, spare, column, goes_left, start, end):
+def partition_alone(rows, spare, column, step, goes_left, start, end):
     """Partition rows[start : end] in place, as `partition_rows`; return how many go left."""
-    n_left = partition_rows(rows, rows, spare, column, goes_left, start, end)
+    n_left = partition_rows(rows, rows, spare, column, step, goes_left, start, end)
     move_right(rows, spare, start, end, n_left, start + n_left)
     return n_left
 
 
 @linked_kernel
-def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
+def partition(team, rank, rows, spare, columns, goes_left, start, end, sums):
     """Partition rows[start : end] with all threads of a team; return how many go left.
 
     The rows may be read after another barrier.
 
     Parameters
     ----------
+    columns : (column, step), as in `partition_rows`
     sums : int64 (size, N_SUMS), numbers of each thread; TO_LEFT is written
     """
+    column, step = columns
     if team.size == 1:
-        return partition_alone(rows, spare, column, goes_left, start, end)
+        return partition_alone(rows, spare, column, step, goes_left, start, end)
     first, last = share_of(team, rank, start, end)
     is_first, is_last = rank == 0, rank == team.size - 1
     if is_last:
-        n_left_own = partition_backwards(rows, spare, column, goes_left, first, last)
+        n_left_own = partition_backwards(rows, spare, column, step, goes_left, first, last)
     elif is_first:
-        n_left_own = partition_rows(rows, rows, spare, column, goes_left, first, last)
+        n_left_own = partition_rows(rows, rows, spare, column, step, goes_left, first, last)
     else:
-        n_left_own = partition_rows(rows, spare, spare, column, goes_left, first, last)
+        n_left_own = partition_rows(rows, spare, spare, column, step, goes_left, first, last)
     sums[rank, TO_LEFT] = n_left_own
     barrier_wait(team)
     before = n_left = 0

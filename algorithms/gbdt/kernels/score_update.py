@@ -62,7 +62,7 @@ def partition_others(nodes, goes_left, columns, place, leaf, rows, spare, spans,
                 leaf_of[np.uint64(rows[i])] = leaf[at]
             continue
         column = columns[place[nodes[at]["feature"]]]
-        n_left = partition_alone(rows, spare, column, goes_left[at], start, end)
+        n_left = partition_alone(rows, spare, column, np.uint64(1), goes_left[at], start, end)
         spans[left, 0], spans[left, 1] = start, start + n_left
         spans[left + 1, 0], spans[left + 1, 1] = start + n_left, end
 
@@ -71,7 +71,7 @@ def partition_others(nodes, goes_left, columns, place, leaf, rows, spare, spans,
 def find_leaves_by_traversal(bins, growth, leaf, others, leaf_of):
     """Write the leaf index of each of the rows ``others`` by traversal.
 
-    Used for tables with sparse columns.
+    Used for tables with sparse columns, or that are stored by rows only.
 
     Parameters
     ----------

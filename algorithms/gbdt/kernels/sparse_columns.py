@@ -93,6 +93,16 @@ def flush_sparse_cells(cells, planes, begin):
 
 
 @inner_kernel
+def dense_column(bins, c, column):
+    """Return the bins of a dense column and the step between two rows; `column` if c is sparse."""
+    if c >= bins.rows.shape[1]:
+        return column, np.uint64(1)
+    if len(bins.columns):
+        return bins.columns[c], np.uint64(1)
+    return bins.flat_rows[c:], np.uint64(bins.rows.shape[1])
+
+
+@inner_kernel
 def spread_column(sparse, f, column):
     """Write a feature's entries to a dense column of zeros."""
     for k in range(np.uint64(sparse.of_feature[f]), np.uint64(sparse.of_feature[f + 1])):

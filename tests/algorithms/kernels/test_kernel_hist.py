@@ -281,9 +281,11 @@ def test_scale_gives_the_rows_that_fit_into_an_entry():
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("n", [1, 2, 5000, 20_011])
-def test_partition_is_stable(n, size):
+@pytest.mark.parametrize("step", [1, 3])
+def test_partition_is_stable(n, size, step):
     rng = rng_of(n)
-    column = rng.integers(0, 4, 30_000).astype(np.uint8)
+    table = rng.integers(0, 4, (30_001, step)).astype(np.uint8)
+    column = table.reshape(-1)[1::step][:30_000]
     goes_left = np.zeros(256, np.uint8)
     goes_left[[0, 2]] = 1
     rows = np.sort(rng.choice(30_000, n + 2, replace=False)).astype(np.uint32)
@@ -292,7 +294,8 @@ def test_partition_is_stable(n, size):
     team, results = make_team(size), []
 
     def run(rank, _):
-        results.append(partition(team, rank, rows, spare, column, goes_left, 1, n + 1, sums))
+        own = table.reshape(-1)[1:], np.uint64(step)
+        results.append(partition(team, rank, rows, spare, own, goes_left, 1, n + 1, sums))
 
     with Workers(size) as workers:
         workers.share(run, size)

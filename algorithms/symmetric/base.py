@@ -185,7 +185,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         """Train with resolved parameter names."""
         warn_of_other_version(self.parity, stacklevel=4)
         categories, X, codes = fit_categories(X, self.cat_features)
-        X, y = read_rows(self, X, y=y, reset=True, **self._y_checks())
+        float64_ok = self.parity is None and categories is None  # then X is not copied
+        X, y = read_rows(self, X, y=y, reset=True, float64_ok=float64_ok, **self._y_checks())
         X = np.ascontiguousarray(X.toarray()) if sparse.issparse(X) else X
         y = self._read_y(y)
         weight = self._weights(X, y, sample_weight)
@@ -217,6 +218,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
                 n_classes = self._objective.n_scores if self._objective.kind == SOFTMAX else 0
                 classes = TargetClasses(y, n_classes, self.ctr_target_border_count)
                 table = CategoricalTable(params, table, X, (categories, codes), classes)
+            del X  # training reads only the bins
             stopping = self._boost(params, table, y, weight, tables, workers)
         self._keep(stopping, params, uses_best=uses_best)
         return self

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.gbdt.binning import Binner, bin_dense, sample_rows, take_columns
+from algorithms.gbdt import binning
+from algorithms.gbdt.binning import Binner, bin_dense, columns_at_once, sample_rows, take_columns
 from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.split_table import split_columns
 from algorithms.symmetric.borders import find_borders
 
 SAMPLE = 200_000  # rows on which borders are chosen, as in CatBoost
-COLUMNS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ def bin_rows(X, params, workers):
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32, C-contiguous, NaN where missing
+    X : (n_rows, n_features) float32, or float64 that is read as the nearest float32; C-contiguous,
+        NaN where missing
     params : the estimator
     workers : Workers
 
@@ -49,9 +50,9 @@ def bin_rows(X, params, workers):
     ValueError
         If there are missing values and ``nan_mode`` is "Forbidden".
     """
-    table = split_columns(X, bundles=False)
+    table = split_columns(X, bundles=False, rounds=X.dtype == np.float64)
     drawn = sample_rows(len(X), SAMPLE)
-    has_nan = find_missing(X, params.nan_mode)
+    has_nan = find_missing(X, params.nan_mode, workers)
     borders = []
 
     def choose(values):
@@ -59,8 +60,9 @@ def bin_rows(X, params, workers):
             values, params.feature_border_type, params.border_count, params.nan_mode
         )
 
-    for first in range(0, X.shape[1], COLUMNS_AT_ONCE):
-        features = np.arange(first, min(first + COLUMNS_AT_ONCE, X.shape[1]))
+    step = columns_at_once(len(drawn), workers)
+    for first in range(0, X.shape[1], step):
+        features = np.arange(first, min(first + step, X.shape[1]))
         borders += workers.each(choose, list(take_columns(table, features, drawn, workers)))
     nan_right = has_nan & (params.nan_mode == "Max")
     used = np.array([f for f, own in enumerate(borders) if len(own)], np.int64)
@@ -69,14 +71,15 @@ def bin_rows(X, params, workers):
     missing = np.where(nan_right[used], [len(own) for own in kept], -1).astype(np.int64)
     binner = Binner(tuple(own.astype(np.float64) for own in kept), codes, missing)
     if len(used) < X.shape[1]:
-        table = split_columns(np.ascontiguousarray(X[:, used]), bundles=False)
+        values = np.ascontiguousarray(X[:, used], np.float32)
+        table = split_columns(values, bundles=False)
     rows, columns = bin_dense(table, binner, workers, IN_ORDER[0])
     return BinnedTable(used, kept, nan_right, rows, columns)
 
 
-def find_missing(X, nan_mode):
+def find_missing(X, nan_mode, workers):
     """Return which columns have missing values, bool (n_features,)."""
-    has_nan = np.isnan(X).any(axis=0)
+    has_nan = binning.find_missing(X, workers)
     if nan_mode == "Forbidden" and has_nan.any():
         raise ValueError("X has missing values, and nan_mode is 'Forbidden'")
     return has_nan

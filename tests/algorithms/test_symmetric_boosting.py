@@ -354,3 +354,20 @@ def test_an_evaluation_set_is_read_with_one_target():
     assert [len(one) for one in model.evals_result_.values()]
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, X[:, 0], eval_set=[(X, X[:5, 0])])
+
+
+@pytest.mark.parametrize("nan_mode", ["Min", "Max"])
+def test_float64_table_is_read_as_the_nearest_float32(nan_mode):
+    """A column without borders is left out; some values are missing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    X[:, 3] = 1.0
+    X[rng.random(X.shape) < [0.0, 0.0, 0.1, 0.0, 0.0]] = np.nan
+    y = np.nan_to_num(X[:, 0] + X[:, 2] * X[:, 4]) + rng.normal(size=3000)
+    models = [
+        SymmetricBoostingRegressor(n_estimators=15, nan_mode=nan_mode).fit(X.astype(dtype), y)
+        for dtype in (np.float64, np.float32)
+    ]
+    trees, expected = (model.ensemble_.to_arrays() for model in models)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(trees[name], values)

@@ -1,7 +1,7 @@
 """Batches of rounds of second-order boosting, each added by one call of the growing kernel.
 
-The kernel and its batches are those of the histogram booster (`gbdt.round_batches`). A batch gives
-the same bits as its rounds one by one.
+The kernel and its batches are those of the histogram booster (`gbdt.round_batches`), or those of
+vector leaves. A batch gives the same bits as its rounds one by one.
 """
 
 import numpy as np
@@ -19,6 +19,9 @@ from algorithms.newton.objectives import SOFTMAX, Objective
 from algorithms.newton.params import prunes_before
 from algorithms.newton.rounds import Rounds
 from algorithms.newton.tree import NewtonTree
+from algorithms.newton.vector_round_batches import VectorRoundBatches
+from algorithms.newton.vector_round_batches import can_batch as can_batch_vectors
+from algorithms.newton.vector_rounds import VectorRounds
 from algorithms.runtime.threads import ALONE
 
 KINDS = (kinds.L2, kinds.LOGISTIC, *kinds.LOGARITHMIC, SOFTMAX)  # losses of the kernel
@@ -32,33 +35,46 @@ def add_in_batches(boosting, count):
     ValueError
         If derivatives are not finite.
     """
-    if not can_batch(boosting):
+    batches, last = make_batches(boosting), len(boosting.done) + count
+    if batches is None:
         return False
-    batches, last = NewtonRoundBatches(boosting), len(boosting.done) + count
     while len(boosting.done) < last:
         batches.add(last - len(boosting.done))
     return True
 
 
-def can_batch(boosting):
-    """Return whether the growing kernel can add the rounds of `Rounds`.
+def make_batches(boosting):
+    """Return an object whose ``add`` adds a batch of rounds to `Rounds`, or None.
 
-    The loss must be one of `KINDS`, and trees are grown by `HistGrower` on all rows and columns,
-    one for each score and round, on fewer than `ROWS_TO_MARK` rows and without columns of more
-    categories than bins. `gamma` must be applied during growth, and `max_leaves` only with
+    The loss must be one of `KINDS`, and one tree is grown on all rows and columns for each score
+    and round, or for all scores. `gamma` must be applied during growth, and `max_leaves` only with
     `lossguide`.
     """
     p, objective = boosting.params, boosting.objective
-    if type(boosting) is not Rounds or not isinstance(objective, Objective):
-        return False
-    grower = boosting.grower
     keeps_splits = not p.max_leaves or (p.grow_policy == "lossguide" and p.max_leaves > 1)
     keeps_splits = keeps_splits and (prunes_before(p) or not p.gamma)
+    if (
+        not isinstance(objective, Objective)
+        or objective.kind not in KINDS
+        or not keeps_splits
+        or min(p.subsample, p.colsample_bytree) < 1.0
+        or (p.num_parallel_tree or 1) > 1
+    ):
+        return None
+    if type(boosting) is VectorRounds:
+        return VectorRoundBatches(boosting) if can_batch_vectors(boosting) else None
+    return NewtonRoundBatches(boosting) if can_batch(boosting) else None
+
+
+def can_batch(boosting):
+    """Return whether the kernel of the histogram booster can grow the trees of `Rounds`.
+
+    Trees are grown by `HistGrower` on fewer than `ROWS_TO_MARK` rows and without columns of more
+    categories than bins.
+    """
+    grower = boosting.grower
     return (
-        objective.kind in KINDS
-        and keeps_splits
-        and min(p.subsample, p.colsample_bytree) == 1.0
-        and (p.num_parallel_tree or 1) == 1
+        type(boosting) is Rounds
         and type(grower) is HistGrower
         and grower.others is None
         and not grower.categories.high_cardinality

@@ -65,7 +65,7 @@ class Rounds:
     def boost(self):
         """Grow one round of trees; return them."""
         number = len(self.done)
-        self.objective.differentiate(self.score, self.y, self.weight, self.g, self.h, self.workers)
+        self.differentiate()
         self.check_derivatives()
         used = draw_rows(self.params, len(self.y), seed_of(self.seed, number))
         trees = [tree for k in self.scores_of_trees() for tree in self.grow_score(number, k, used)]
@@ -73,6 +73,10 @@ class Rounds:
             self.score[:] = self.score.astype(np.float32)
         self.done.append(trees)
         return trees
+
+    def differentiate(self):
+        """Write the derivatives at the current scores."""
+        self.objective.differentiate(self.score, self.y, self.weight, self.g, self.h, self.workers)
 
     def scores_of_trees(self):
         """Return the scores for which a round grows trees."""

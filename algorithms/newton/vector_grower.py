@@ -17,6 +17,7 @@ from algorithms.gbdt.split_table import split_columns
 from algorithms.newton.binned_exact_grower import next_floats
 from algorithms.newton.exact_grower import Grown
 from algorithms.newton.histogram_grower import SAMPLE
+from algorithms.newton.kernels.softmax import ROWS
 from algorithms.newton.kernels.vector_arrays import (
     BEST_FIRST,
     LEVEL_ORDER,
@@ -26,12 +27,13 @@ from algorithms.newton.kernels.vector_arrays import (
     ApproximateScore,
     Rounding,
     VectorGrowth,
+    VectorRoundArrays,
     VectorRules,
 )
 from algorithms.newton.kernels.vector_arrays import BLOCK as COPIED
 from algorithms.newton.kernels.vector_arrays import LINE as NUMBERS
 from algorithms.newton.kernels.vector_arrays import NODE as GROWN_NODE
-from algorithms.newton.kernels.vector_growth import grow_vector_tree
+from algorithms.newton.kernels.vector_growth import grow_vector_trees
 from algorithms.newton.kernels.vector_histogram import (
     ROUNDED,
     SUMMED,
@@ -69,6 +71,13 @@ class VectorGrower:
     workers : Workers
     weight : (n_rows,) float64, above 0, or None if all weights are equal
     n_outputs : int
+
+    Attributes
+    ----------
+    shares_h : bool, or None before the first tree
+        Whether the arrays of growth have one H for all outputs.
+    knows_h : bool
+        Whether ``shares_h`` is given by the objective; otherwise derivatives are compared.
     """
 
     def __init__(self, X, limits, params, workers, weight, n_outputs):
@@ -96,7 +105,7 @@ class VectorGrower:
         self.weights = read_feature_weights(params.feature_weights, n_features)
         self.useful = (bins.layout.column >= 0) & (bins.count > 1)
         self.every = self.find_columns(np.arange(n_features))
-        self.shares_h = None
+        self.shares_h, self.knows_h = None, False
 
     def grow(self, g, h, used, draws):
         """Return the `Grown` tree for derivatives g and h of all outputs.
@@ -112,24 +121,33 @@ class VectorGrower:
         FloatingPointError
             If a derivative is not finite; it names which: gradients or hessians.
         """
-        shares_h = all(bool((h[1:, part] == h[0, part]).all()) for part in (FEW, EVERY))
-        self.allocate(shares_h)
+        if not self.knows_h:
+            self.allocate(all(bool((h[1:, part] == h[0, part]).all()) for part in (FEW, EVERY)))
         rules = self.make_rules(draws)
         self.write_pairs(g, h, rules)
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
         growth = self.start_growth(rows, draws)
-
-        def run(rank, _):
-            grow_vector_tree(self.team, rank, self.bins, self.pairs, growth, rules)
-
-        self.workers.share(run, self.size, self.team)
-        check_interrupt(self.team.flag)
+        self.run(growth, rules, NO_ROUNDS)
         n_nodes = int(growth.state[N_NODES])
         grown = growth.nodes[:n_nodes]
         self.write_leaf_of_rows(grown, growth, used)
         nodes, values = np.zeros(n_nodes, NODE), np.empty((n_nodes, self.n_outputs), np.float32)
         write_tree(grown, growth, rules, (self.first_threshold, self.thresholds), nodes, values)
         return Grown(nodes, self.at, values=values)
+
+    def run(self, growth, rules, rounds):
+        """Grow a tree, or add rounds; the parameters are those of `grow_vector_trees`."""
+
+        def run(rank, _):
+            grow_vector_trees(self.team, rank, self.bins, self.pairs, growth, rules, rounds)
+
+        self.workers.share(run, self.size, self.team)
+        check_interrupt(self.team.flag)
+
+    def set_shares_h(self, shares_h):
+        """Set whether all outputs have the same hessians; derivatives are not compared then."""
+        self.allocate(shares_h)
+        self.knows_h = True
 
     def allocate(self, shares_h):
         """Allocate the arrays of growth; keep those of the last tree if ``shares_h`` is equal."""
@@ -160,9 +178,11 @@ class VectorGrower:
             open=np.empty(leaves, np.int64),
             nodes=np.empty(n_nodes, GROWN_NODE),
             sums=np.empty((n_nodes, lanes), np.int32),
+            left_sums=np.empty((n_nodes, lanes), np.int32),
             groups=np.empty((n_nodes, n_words), np.uint64),
             goes_left=np.empty((n_nodes, MAX_BINS), np.uint8),
             found=np.zeros((2, n_features, 3)),
+            found_left=np.empty((2, n_features, lanes), np.int32),
             drawn=np.zeros((2, n_features), np.uint8),
             keys=np.empty(n_features),
             units=np.ones(lanes),
@@ -171,10 +191,11 @@ class VectorGrower:
             scale=np.empty(1),
             bins=np.empty((self.size, MAX_BINS * lanes), np.int32),
             left=aligned((self.size, MAX_BINS + 1, lanes), np.int32),
+            singles=np.empty((self.size, MAX_BINS), np.float32),
             scores=np.empty((self.size, MAX_BINS)),
             numbers=np.empty((self.size, MAX_BINS), np.int64),
             best=np.empty((self.size, 2, NUMBERS)),
-            work=aligned((self.size, COPIED * lanes), np.int32),
+            work=aligned((self.size, COPIED, lanes), np.int32),
             state=np.zeros(STATES, np.int64),
         )
 
@@ -288,6 +309,45 @@ class VectorGrower:
             find_nodes(*given, first, last, self.at)
 
         self.workers.share(find, len(others))
+
+
+def work_arrays(size, n_outputs, lanes):
+    """Return the arrays of `VectorRoundArrays` that are scratch space of the threads, by name."""
+    return {
+        "work": np.empty((size, n_outputs + 2, ROWS), np.float32),
+        "numbers": np.empty((size, ROUNDED)),
+        "whole": np.zeros((size, lanes, ROUNDED), np.int32),
+    }
+
+
+def no_rounds():
+    """Return the `VectorRoundArrays` of a call that grows one tree."""
+    numbers, singles, counts = np.empty((0, 0)), np.empty((0, 0), np.float32), np.empty(0, np.int64)
+    return VectorRoundArrays(
+        learning_rate=0.0,
+        score=numbers,
+        code=np.empty(0),
+        weight=np.empty(0),
+        g=singles,
+        h=singles,
+        seeds=np.empty(0, np.uint32),
+        per_unit=np.empty(0),
+        shifts=np.empty(0),
+        g_totals=numbers,
+        h_totals=numbers,
+        **work_arrays(0, 0, 0),
+        at=np.empty(0, np.uint32),
+        added=numbers,
+        first_threshold=counts,
+        thresholds=np.empty(0, np.float32),
+        nodes=np.empty((0, 0), NODE),
+        values=np.empty((0, 0, 0), np.float32),
+        n_nodes=counts,
+        problem=counts,
+    )
+
+
+NO_ROUNDS = no_rounds()
 
 
 def count_drawn(n_columns, share):

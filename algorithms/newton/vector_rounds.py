@@ -5,8 +5,9 @@ import numpy as np
 from algorithms.estimator.constraints import read_signs
 from algorithms.gbdt.input_table import find_categorical
 from algorithms.newton.dart import is_dart
+from algorithms.newton.kernels.softmax import ROWS, differentiate_softmax
 from algorithms.newton.kernels.vector_leaves import add_vectors
-from algorithms.newton.objectives import quantile_of
+from algorithms.newton.objectives import BLOCK, NO_WEIGHT, SOFTMAX, quantile_of
 from algorithms.newton.params import is_linear
 from algorithms.newton.rounds import Rounds, leaf_rows
 from algorithms.newton.several_targets import target_column
@@ -18,6 +19,27 @@ class VectorRounds(Rounds):
 
     Parameters are those of `Rounds`, with a `VectorGrower`.
     """
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.is_softmax = getattr(self.objective, "kind", None) == SOFTMAX
+        if self.is_softmax:
+            self.grower.set_shares_h(shares_h=False)
+
+    def differentiate(self):
+        """Write the derivatives at the current scores; those of softmax in float32."""
+        if not self.is_softmax:
+            super().differentiate()
+            return
+        weight = NO_WEIGHT if self.weight is None else self.weight
+        code = np.require(self.y, np.float64, ["C", "W"])  # as the kernel is compiled
+
+        def write(first, last):
+            work = np.empty((len(self.score) + 2, ROWS), np.float32)
+            given = self.score, code, weight, work, self.g, self.h
+            differentiate_softmax(*given, first * BLOCK, min(last * BLOCK, len(code)))
+
+        self.workers.share(write, -(-len(code) // BLOCK))
 
     def scores_of_trees(self):
         """Return the index of the first score of each tree of a round."""

@@ -14,6 +14,7 @@ ir = cgutils.ir  # llvmlite's, which numba brings
 _BYTE_POINTER = ir.IntType(8).as_pointer()
 _INT = ir.IntType(32)
 _LONG = ir.IntType(64)
+MANTISSA = 23  # bits of a float32
 _PAIR = ir.VectorType(ir.DoubleType(), 2)
 _FOUR_INTS = ir.VectorType(_INT, 4)
 READ, KEEP, DATA = _INT(0), _INT(3), _INT(1)  # kinds of llvm.prefetch
@@ -105,6 +106,18 @@ def bits_of_double(_, value):  # noqa: ARG001 - numba reads the types of what `b
         return builder.bitcast(given[0], _LONG)
 
     return types.int64(types.float64), build
+
+
+@intrinsic
+def scale_single(_, value, shifted):  # noqa: ARG001 - numba reads the types of what `build` is given
+    """Return value · 2ⁿ, where the lowest bits of the float32 ``shifted`` are the integer n."""
+
+    def build(_context, builder, _signature, given):
+        value, shifted = (builder.bitcast(one, _INT) for one in given)
+        bits = builder.add(value, builder.shl(shifted, _INT(MANTISSA)))
+        return builder.bitcast(bits, ir.FloatType())
+
+    return types.float32(types.float32, types.float32), build
 
 
 @intrinsic

@@ -209,7 +209,7 @@ def _approximate(lanes, sums, totals, constants):
 
 @intrinsic
 def score_group(_, bins, entry, count, sides, lane, constants):
-    """Write the sums of one side of each threshold; add the approximate scores of eight outputs.
+    """Add the approximate scores of eight outputs to each threshold; return the highest sum.
 
     Scores are float32, without α, with one division. Running sums and constants stay in registers.
 
@@ -219,9 +219,8 @@ def score_group(_, bins, entry, count, sides, lane, constants):
         int32 histogram, and int64 (count,), bins in scan order.
     entry : uint64, histogram entry of bin 0
     count : uint64, number of thresholds
-    sides : (left, totals, scores)
-        int32 (count + 1 or more, 2 n), row k + 1 is written with the sums of threshold k;
-        int32 (2 n,), sums of the node; float64 (count,), added to, NaN becomes ∞.
+    sides : (totals, scores)
+        int32 (2 n,), sums of the node; float32 (count,), added to, NaN becomes ∞.
     lane : uint64, lane of the first G; at lane 0 scores are written instead of added
     constants : four float32 (n,), by output
         Factor of H, minimum H, λ and factor of the score. H is at lane + n.
@@ -231,8 +230,8 @@ def score_group(_, bins, entry, count, sides, lane, constants):
         lanes, kinds = _Builder(context, builder, _EIGHT_SINGLES), signature.args
         bins, entry, count, sides, lane, constants = given
         own, numbers = cgutils.unpack_tuple(builder, bins)
-        left, totals, scores = cgutils.unpack_tuple(builder, sides)
-        (own_kind, numbers_kind), (left_kind, totals_kind, scores_kind) = kinds[0], kinds[3]
+        totals, scores = cgutils.unpack_tuple(builder, sides)
+        (own_kind, numbers_kind), (totals_kind, scores_kind) = kinds[0], kinds[3]
         arrays, one_kind = cgutils.unpack_tuple(builder, constants), kinds[5][0]
         n = context.make_array(one_kind)(context, builder, arrays[0]).nitems
         values = [lanes.load(one_kind, array, lane, _EIGHT_SINGLES) for array in arrays]
@@ -242,42 +241,47 @@ def score_group(_, bins, entry, count, sides, lane, constants):
             context.make_array(kind)(context, builder, array).data
             for kind, array in ((numbers_kind, numbers), (scores_kind, scores))
         )
+        single = ir.FloatType()
+        lowest, infinite = single(float("-inf")), single(float("inf"))
         is_first = builder.icmp_unsigned("==", lane, lane.type(0))
         before = builder.block
         loop, end = (builder.append_basic_block(name) for name in ("thresholds", "scored"))
         builder.cbranch(builder.icmp_unsigned("==", count, count.type(0)), end, loop)
         builder.position_at_end(loop)
         k = builder.phi(count.type)
-        sums = [builder.phi(_EIGHT_INTS) for _ in places]
+        sums, highest = [builder.phi(_EIGHT_INTS) for _ in places], builder.phi(single)
         number = builder.load(builder.gep(number_data, [k]))
         stride = builder.add(n, n)
         source = builder.mul(builder.add(entry, number), stride)
         following = builder.add(k, count.type(1))
-        target = builder.mul(following, stride)
-        new = []
-        for old, place in zip(sums, places, strict=True):
-            added = builder.add(old, lanes.load(own_kind, own, builder.add(source, place)))
-            address = lanes.address(left_kind, left, builder.add(target, place), _EIGHT_INTS)
-            builder.store(added, address, align=4)
-            new.append(added)
+        new = [
+            builder.add(old, lanes.load(own_kind, own, builder.add(source, place)))
+            for old, place in zip(sums, places, strict=True)
+        ]
         score = _approximate(lanes, new, whole, values)
         place = builder.gep(score_data, [k])
-        single = ir.FloatType()
-        earlier = builder.fptrunc(builder.load(place), single)
-        score = builder.fadd(builder.select(is_first, single(0.0), earlier), score)
+        earlier = builder.select(is_first, single(0.0), builder.load(place))
+        score = builder.fadd(earlier, score)
         is_number = builder.fcmp_ordered("ord", score, score)
-        score = builder.select(is_number, score, single(float("inf")))
-        builder.store(builder.fpext(score, _DOUBLE), place)
+        score = builder.select(is_number, score, infinite)
+        builder.store(score, place)
+        higher = builder.select(builder.fcmp_ordered(">", score, highest), score, highest)
         for phi, start, later in zip(
-            (k, *sums), (k.type(0), *[_EIGHT_INTS(None)] * 2), (following, *new), strict=True
+            (k, *sums, highest),
+            (k.type(0), *[_EIGHT_INTS(None)] * 2, lowest),
+            (following, *new, higher),
+            strict=True,
         ):
             phi.add_incoming(start, before)
             phi.add_incoming(later, loop)
         builder.cbranch(builder.icmp_unsigned("<", following, count), loop, end)
         builder.position_at_end(end)
-        return context.get_dummy_value()
+        found = builder.phi(single)
+        found.add_incoming(lowest, before)
+        found.add_incoming(higher, loop)
+        return found
 
-    return types.void(bins, entry, count, sides, lane, constants), build
+    return types.float32(bins, entry, count, sides, lane, constants), build
 
 
 @intrinsic

@@ -87,9 +87,11 @@ class VectorGrowth(NamedTuple):
     open: np.ndarray  # int64 (max_leaves,), leaves that may be split
     nodes: np.ndarray  # NODE (2 max_leaves − 1,)
     sums: np.ndarray  # int32 (n_nodes, lanes)
+    left_sums: np.ndarray  # int32 (n_nodes, lanes), of the left side of the best split
     groups: np.ndarray  # uint64 (n_nodes, n_words)
     goes_left: np.ndarray  # uint8 (n_nodes, MAX_BINS), by code of the column
     found: np.ndarray  # float64 (2, n_features, 3): gain, bin and missing_left of each feature
+    found_left: np.ndarray  # int32 (2, n_features, lanes), sums of the left side of these splits
     drawn: np.ndarray  # uint8 (2, n_features)
     keys: np.ndarray  # float64 (n_features,)
     units: np.ndarray  # float64 (lanes,), unit of each lane; 1 in lanes that are not used
@@ -98,11 +100,42 @@ class VectorGrowth(NamedTuple):
     scale: np.ndarray  # float64 (1,), factor of a score that makes it an approximate one
     bins: np.ndarray  # int32 (n_threads, MAX_BINS × lanes)
     left: np.ndarray  # int32 (n_threads, MAX_BINS + 1, lanes)
+    singles: np.ndarray  # float32 (n_threads, MAX_BINS)
     scores: np.ndarray  # float64 (n_threads, MAX_BINS)
     numbers: np.ndarray  # int64 (n_threads, MAX_BINS)
     best: np.ndarray  # float64 (n_threads, 2, LINE)
-    work: np.ndarray  # int32 (n_threads, BLOCK × lanes), derivatives of a block of rows
+    work: np.ndarray  # int32 (n_threads, BLOCK, lanes), derivatives of a block of rows
     state: np.ndarray  # int64 (STATES,)
+
+
+class VectorRoundArrays(NamedTuple):
+    """Rounds of softmax that one call adds, and their trees; without rounds it grows one tree.
+
+    The fields from ``work`` to ``added`` are scratch space.
+    """
+
+    learning_rate: float
+    score: np.ndarray  # float64 (n_outputs, n_rows), added to
+    code: np.ndarray  # float64 (n_rows,), the class of each row
+    weight: np.ndarray  # float64 (n_rows,), or (0,) if every row has weight 1
+    g: np.ndarray  # float32 (n_outputs, n_rows), written
+    h: np.ndarray  # float32 (n_outputs, n_rows), written
+    seeds: np.ndarray  # uint32 (n_rounds,), of the rounding of derivatives
+    per_unit: np.ndarray  # float64 (lanes,), ones; written; as in `Rounding`
+    shifts: np.ndarray  # float64 (lanes,), as in `Rounding`
+    g_totals: np.ndarray  # float64 (n_blocks, n_outputs), sums of |g| by block of rows
+    h_totals: np.ndarray  # float64 (n_blocks, n_outputs)
+    work: np.ndarray  # float32 (n_threads, n_outputs + 2, softmax.ROWS)
+    numbers: np.ndarray  # float64 (n_threads, ROUNDED)
+    whole: np.ndarray  # int32 (n_threads, lanes, ROUNDED), zeros
+    at: np.ndarray  # uint32 (n_rows,), written: leaf of each row
+    added: np.ndarray  # float64 (n_outputs, n_nodes), written: values of the last tree
+    first_threshold: np.ndarray  # int64 (n_features + 1,), first threshold of each feature
+    thresholds: np.ndarray  # float32
+    nodes: np.ndarray  # newton.tree.NODE (n_rounds, n_nodes), zeros; written
+    values: np.ndarray  # float32 (n_rounds, n_nodes, n_outputs), written
+    n_nodes: np.ndarray  # int64 (n_rounds,), zeros; written: nodes of each finished tree
+    problem: np.ndarray  # int64 (1,), the last result of `write_units`; −1 if interrupted
 
 
 class ScanScratch(NamedTuple):
@@ -114,9 +147,11 @@ class ScanScratch(NamedTuple):
     scale: np.ndarray
     bins: np.ndarray  # int32 (MAX_BINS × lanes,), sums of the bins of a bundled feature
     left: np.ndarray  # int32 (MAX_BINS + 1, lanes): zeros, then sums of one side of thresholds
-    scores: np.ndarray  # float64 (MAX_BINS,), scores of these thresholds
+    singles: np.ndarray  # float32 (MAX_BINS,), approximate scores of these thresholds
+    scores: np.ndarray  # float64 (MAX_BINS,), their scores
     numbers: np.ndarray  # int64 (MAX_BINS,), their bins
     best: np.ndarray  # float64: the best gain that this thread has found in the node
+    found_left: np.ndarray  # int32 (lanes,), written: sums of the left side of the best threshold
 
 
 class NodeStats(NamedTuple):

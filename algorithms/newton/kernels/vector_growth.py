@@ -1,4 +1,4 @@
-"""Grow a tree whose leaves hold one value for each output.
+"""Grow trees whose leaves hold one value for each output, one by one or in boosting rounds.
 
 All threads of a team build and scan the histograms of their own columns; one of them splits the
 leaves. See `vector_arrays` for the gain of a split and the layout of a histogram.
@@ -8,10 +8,12 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 from algorithms.gbdt.kernels.interaction_groups import may_use
+from algorithms.newton.kernels.softmax import differentiate_softmax
 from algorithms.newton.kernels.vector_arrays import (
     BEST_FIRST,
     LARGE,
     LIFO,
+    MIN_H,
     N_FREE,
     N_LEAVES,
     N_NODES,
@@ -20,13 +22,19 @@ from algorithms.newton.kernels.vector_arrays import (
     SMALL,
     SUBTRACTS,
     NodeStats,
+    Rounding,
     ScanScratch,
 )
 from algorithms.newton.kernels.vector_histogram import (
+    SUMMED,
     build_histogram,
+    round_derivatives,
     subtract_column,
-    sum_rows,
+    sum_absolute_values,
+    sum_all_rows,
+    write_units,
 )
+from algorithms.newton.kernels.vector_leaves import add_vectors, write_tree
 from algorithms.newton.kernels.vector_split import TIE, scan_feature, score_node, total_h
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
@@ -79,11 +87,22 @@ def draw_for_node(at, growth, rules, drawn):
 
 
 @inner_kernel
-def may_split(node, growth, rules):
-    """Return whether the limits on a tree allow to split a node."""
+def may_split(at, growth, rules):
+    """Return whether a node may be split: the limits allow it, and an output has enough hessian."""
+    node = growth.nodes[at]
     is_shallow = rules.max_depth == 0 or node["depth"] < rules.max_depth
     has_room = growth.state[N_LEAVES] < rules.max_leaves
-    return is_shallow and has_room and node["end"] - node["start"] > 1
+    has_rows = node["end"] - node["start"] > 1
+    return is_shallow and has_room and has_rows and has_value(growth.sums[at], growth.units, rules)
+
+
+@inner_kernel
+def has_value(sums, units, rules):
+    """Return whether any output has the minimum hessian; otherwise all scores below are 0."""
+    for lane in range(rules.first_h, rules.first_h + (1 if rules.shared_h else rules.n_outputs)):
+        if sums[lane] * units[lane] >= max(rules.min_child_weight, MIN_H):
+            return True
+    return False
 
 
 @inner_kernel
@@ -119,7 +138,7 @@ def begin_tree(pairs, growth, rules):
     """Create the root and its sums."""
     state, n_rows = growth.state, len(growth.rows)
     make_node(0, 0, n_rows, 0, growth)
-    sum_rows(pairs, growth, 0)
+    sum_all_rows(pairs, growth)
     for w in range(growth.groups.shape[1]):
         growth.groups[0, w] = np.uint64(0xFFFFFFFFFFFFFFFF)
     state[N_NODES], state[N_LEAVES], state[N_OPEN] = 1, 1, 0
@@ -127,7 +146,7 @@ def begin_tree(pairs, growth, rules):
     for k in range(state[N_FREE]):
         growth.free[k] = state[N_FREE] - 1 - k
     state[SMALL], state[LARGE], state[SUBTRACTS] = -1, -1, 0
-    if may_split(growth.nodes[0], growth, rules):
+    if may_split(0, growth, rules):
         growth.nodes[0]["slot"] = take_slot(growth, 0)
         state[SMALL] = 0
         draw_for_node(0, growth, rules, growth.drawn[0])
@@ -153,6 +172,8 @@ def keep_best(at, number, bins, growth, rules):
     found = growth.found[number, f]
     node["feature"], node["gain"] = f, found[0]
     node["bin"], node["missing_left"] = np.int64(found[1]), np.int64(found[2])
+    for lane in range(growth.sums.shape[1]):
+        growth.left_sums[at, lane] = growth.found_left[number, f, lane]
     mark_codes(bins, f, node["bin"], node["missing_left"], growth.goes_left[at])
     growth.open[growth.state[N_OPEN]] = at
     growth.state[N_OPEN] += 1
@@ -238,9 +259,9 @@ def split_leaf(at, bins, pairs, growth, rules):
         growth.groups[at, w] &= bins.groups[node["feature"], w]
         growth.groups[left, w] = growth.groups[right, w] = growth.groups[at, w]
     small, large = (left, right) if middle - start <= end - middle else (right, left)
-    sum_rows(pairs, growth, small)
     for lane in range(pairs.shape[1]):
-        growth.sums[large, lane] = growth.sums[at, lane] - growth.sums[small, lane]
+        own = growth.left_sums[at, lane]
+        growth.sums[left, lane], growth.sums[right, lane] = own, growth.sums[at, lane] - own
     assign_slots(at, small, large, growth, rules)
 
 
@@ -248,11 +269,12 @@ def split_leaf(at, bins, pairs, growth, rules):
 def assign_slots(at, small, large, growth, rules):
     """Choose the histograms of two children: the larger one takes over that of its parent.
 
-    A child that must not be split has none, except a smaller one whose histogram is subtracted.
+    A child that must not be split has none; the rows of a smaller one are then subtracted from the
+    histogram of the larger one.
     """
     node, state = growth.nodes[at], growth.state
-    large_splits = may_split(growth.nodes[large], growth, rules)
-    small_splits = may_split(growth.nodes[small], growth, rules)
+    large_splits = may_split(large, growth, rules)
+    small_splits = may_split(small, growth, rules)
     state[SMALL], state[LARGE], state[SUBTRACTS] = -1, -1, 0
     if large_splits:
         state[LARGE], state[SUBTRACTS] = large, np.int64(node["slot"] >= 0)
@@ -263,8 +285,9 @@ def assign_slots(at, small, large, growth, rules):
     release_slot(node, growth)
     if small_splits or state[SUBTRACTS]:
         state[SMALL] = small
-        draw_for_node(small, growth, rules, growth.drawn[0])
-        growth.nodes[small]["slot"] = take_slot(growth, 0)
+        if small_splits:
+            draw_for_node(small, growth, rules, growth.drawn[0])
+            growth.nodes[small]["slot"] = take_slot(growth, 0)
     if large_splits and not state[SUBTRACTS]:
         growth.nodes[large]["slot"] = take_slot(growth, 1)
 
@@ -287,7 +310,7 @@ def node_stats(at, growth, rules):
 
 
 @inner_kernel
-def scan_column(c, number, at, stats, bins, growth, scratch, rules):
+def scan_column(c, number, at, stats, bins, growth, rank, rules):
     """Find the best split of each feature of column c in a node.
 
     Parameters
@@ -295,12 +318,12 @@ def scan_column(c, number, at, stats, bins, growth, scratch, rules):
     number : 0 for the smaller of the two chosen nodes, 1 for the larger one
     at : the node, which has a slot
     stats : NodeStats
-    scratch : ScanScratch of the thread and the node
+    rank : rank of the calling thread
     """
     layout, cells = bins.layout, growth.cells[growth.nodes[at]["slot"]]
     for k in range(layout.start[c], layout.start[c + 1]):
         f = layout.features[k]
-        found = growth.found[number, f]
+        found, scratch = growth.found[number, f], scan_scratch(number, f, rank, growth)
         found[0] = 0.0
         if growth.drawn[number, f] and may_use(growth.groups[at], bins.groups[f]):
             entry = growth.offsets[c] + layout.first[f]
@@ -308,13 +331,12 @@ def scan_column(c, number, at, stats, bins, growth, scratch, rules):
 
 
 @inner_kernel
-def scan_scratch(number, rank, growth):
-    """Return the `ScanScratch` of a thread for one of the two chosen nodes."""
-    best = growth.best[rank, number]
-    best[0] = 0.0
+def scan_scratch(number, f, rank, growth):
+    """Return the `ScanScratch` of a thread for a feature in one of the two chosen nodes."""
     units = growth.units, growth.g_units, growth.approximate, growth.scale
-    lists = growth.left[rank], growth.scores[rank], growth.numbers[rank], best
-    return ScanScratch(*units, growth.bins[rank], *lists)
+    lists = growth.left[rank], growth.singles[rank], growth.scores[rank], growth.numbers[rank]
+    found = growth.best[rank, number], growth.found_left[number, f]
+    return ScanScratch(*units, growth.bins[rank], *lists, *found)
 
 
 @inner_kernel
@@ -326,20 +348,21 @@ def scan_children(rank, low, high, bins, growth, rules):
     """
     state, nodes, layout = growth.state, growth.nodes, bins.layout
     subtracts = state[LARGE] >= 0 and state[SUBTRACTS] != 0
-    scans_small = state[SMALL] >= 0 and may_split(nodes[state[SMALL]], growth, rules)
-    scans_large = state[LARGE] >= 0 and may_split(nodes[state[LARGE]], growth, rules)
+    subtracts = subtracts and nodes[state[SMALL]]["slot"] >= 0
+    scans_small = state[SMALL] >= 0 and may_split(state[SMALL], growth, rules)
+    scans_large = state[LARGE] >= 0 and may_split(state[LARGE], growth, rules)
     small, large = max(state[SMALL], 0), max(state[LARGE], 0)
     small_stats, large_stats = node_stats(small, growth, rules), node_stats(large, growth, rules)
-    small_scratch, large_scratch = scan_scratch(0, rank, growth), scan_scratch(1, rank, growth)
+    growth.best[rank, :, 0] = 0.0
     for j in range(low, high):
         c = growth.columns[j]
         if subtracts:
             cells, other = growth.cells[nodes[large]["slot"]], growth.cells[nodes[small]["slot"]]
             subtract_column(c, growth.offsets, layout.length, growth.sums.shape[1], cells, other)
         if scans_small:
-            scan_column(c, 0, small, small_stats, bins, growth, small_scratch, rules)
+            scan_column(c, 0, small, small_stats, bins, growth, rank, rules)
         if scans_large:
-            scan_column(c, 1, large, large_stats, bins, growth, large_scratch, rules)
+            scan_column(c, 1, large, large_stats, bins, growth, rank, rules)
 
 
 @inner_kernel
@@ -350,7 +373,7 @@ def go_on(bins, pairs, growth, rules):
         number = 1 - step  # the smaller child last, so that it is split first
         at = state[LARGE] if number else state[SMALL]
         if at >= 0:
-            if may_split(growth.nodes[at], growth, rules):
+            if may_split(at, growth, rules):
                 keep_best(at, number, bins, growth, rules)
             else:
                 release_slot(growth.nodes[at], growth)
@@ -364,19 +387,9 @@ def go_on(bins, pairs, growth, rules):
             return
 
 
-@kernel
+@linked_kernel
 def grow_vector_tree(team, rank, bins, pairs, growth, rules):
-    """Grow a tree on ``growth.rows``; every thread of the team calls this.
-
-    Parameters
-    ----------
-    team : ThreadTeam
-    rank : rank of the calling thread, 0 … size − 1
-    bins : Bins, without sparse columns
-    pairs : int32 (n_rows, lanes), from `round_derivatives`
-    growth : VectorGrowth; its nodes, sums and rows are written
-    rules : VectorRules
-    """
+    """Grow a tree on ``growth.rows``; the parameters are those of `grow_vector_trees`."""
     if rank == 0:
         begin_tree(pairs, growth, rules)
     if not barrier_wait(team):
@@ -393,3 +406,81 @@ def grow_vector_tree(team, rank, bins, pairs, growth, rules):
         barrier_wait(team)
         if growth.state[NEXT] < 0:
             return
+
+
+@kernel
+def grow_vector_trees(team, rank, bins, pairs, growth, rules, rounds):
+    """Grow a tree, or add boosting rounds of one tree; every thread of the team calls this.
+
+    A tree without rounds is grown on ``growth.rows``, and rounds use all rows. Rounds end early if
+    derivatives are not finite or if the threads are interrupted.
+
+    Parameters
+    ----------
+    team : ThreadTeam
+    rank : rank of the calling thread, 0 … size − 1
+    bins : Bins, without sparse columns
+    pairs : int32 (n_rows, lanes), from `round_derivatives`; written by rounds
+    growth : VectorGrowth; its nodes, sums and rows are written
+    rules : VectorRules
+    rounds : VectorRoundArrays
+    """
+    n_rounds = len(rounds.seeds)
+    for at in range(max(n_rounds, 1)):
+        if n_rounds and not begin_round(team, rank, at, pairs, growth, rules, rounds):
+            return
+        grow_vector_tree(team, rank, bins, pairs, growth, rules)
+        if n_rounds:
+            end_round(team, rank, at, growth, rules, rounds)
+
+
+@linked_kernel
+def begin_round(team, rank, at, pairs, growth, rules, rounds):
+    """Write the rows of a tree and their quantized derivatives; return whether it can be grown."""
+    if not barrier_wait(team):
+        return False
+    g, h, n_blocks, score = rounds.g, rounds.h, len(rounds.g_totals), rounds.score
+    low, high = share_of(team, rank, 0, n_blocks)
+    first, last = low * SUMMED, min(high * SUMMED, g.shape[1])
+    work = rounds.work[rank]
+    differentiate_softmax(score, rounds.code, rounds.weight, work, g, h, first, last)
+    sum_absolute_values(g, low, high, rounds.g_totals)
+    sum_absolute_values(h, low, high, rounds.h_totals)
+    for row in range(np.uint64(first), np.uint64(last)):
+        growth.rows[row] = row
+    barrier_wait(team)
+    if rank == 0:
+        totals, n_rows = (rounds.g_totals, rounds.h_totals), g.shape[1]
+        rounds.problem[0] = write_units(*totals, n_rows, growth, rules, rounds.per_unit)
+        if is_interrupted(team.flag):  # one thread reads it, so that all leave together
+            rounds.problem[0] = -1
+    barrier_wait(team)
+    if rounds.problem[0]:
+        return False
+    rounding = Rounding(rounds.per_unit, rounds.shifts, rules.first_h, rounds.seeds[at])
+    scratch = rounds.numbers[rank], rounds.whole[rank]
+    round_derivatives(g, h, rounding, *scratch, first, last, pairs)
+    return barrier_wait(team)
+
+
+@linked_kernel
+def end_round(team, rank, at, growth, rules, rounds):
+    """Store the grown tree, and add its values to the scores."""
+    n_nodes, nodes = growth.state[N_NODES], growth.nodes
+    values = rounds.values[at, :n_nodes]
+    if rank == 0:
+        thresholds = rounds.first_threshold, rounds.thresholds
+        write_tree(nodes[:n_nodes], growth, rules, thresholds, rounds.nodes[at, :n_nodes], values)
+        for node in range(n_nodes):
+            for k in range(rules.n_outputs):
+                values[node, k] *= np.float32(rounds.learning_rate)
+                rounds.added[k, node] = values[node, k]
+        rounds.n_nodes[at] = n_nodes
+    first, last = share_of(team, rank, 0, len(growth.rows))
+    for node in range(n_nodes):
+        if nodes[node]["left"] < 0:
+            start, end = max(nodes[node]["start"], first), min(nodes[node]["end"], last)
+            for i in range(np.uint64(start), np.uint64(max(start, end))):
+                rounds.at[np.uint64(growth.rows[i])] = np.uint32(node)
+    barrier_wait(team)
+    add_vectors(rounds.added, rounds.at, first, last, rounds.score)

@@ -6,7 +6,7 @@ A row is read once for all outputs. Each thread builds the histograms of its own
 
 import numpy as np
 
-from algorithms.newton.kernels.vector_arrays import BLOCK, MIN_H
+from algorithms.newton.kernels.vector_arrays import BLOCK, LARGE, MIN_H
 from algorithms.newton.kernels.vector_split import NEARLY
 from algorithms.runtime.intrinsics import bits_of_double, double_of_bits, prefetch
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
@@ -161,31 +161,50 @@ def write_units(g_totals, h_totals, n_rows, growth, rules, per_unit):
 def build_histogram(at, low, high, bins, pairs, growth, rank):
     """Write the histogram of a node in growth.columns[low : high].
 
+    The rows of a node without a slot are subtracted from the histogram of the chosen larger node.
+
     The derivatives of a block of rows are copied to scratch space, where they are contiguous.
     They are then read for one column after another, or for two columns at a time, so that the
     histograms of these columns stay in the L1 cache.
 
     Parameters
     ----------
-    at : the node, which has a slot
+    at : the node
     bins : Bins
     pairs : int32 (n_rows, lanes)
     growth : VectorGrowth
     rank : rank of the calling thread
     """
-    node, lanes, work = growth.nodes[at], np.uint64(pairs.shape[1]), growth.work[rank]
-    cells, columns = growth.cells[node["slot"]], growth.columns
+    node, lanes = growth.nodes[at], np.uint64(pairs.shape[1])
+    columns, removes = growth.columns, node["slot"] < 0
+    cells = growth.cells[growth.nodes[growth.state[LARGE]]["slot"] if removes else node["slot"]]
     n_paired = (high - low) // 2 * 2 if lanes == np.uint64(2 * WIDTH) else 0
+    is_whole = node["end"] - node["start"] == len(pairs)  # then the rows are in order
+    source = pairs if is_whole else growth.work[rank]
     for begin in range(node["start"], node["end"], BLOCK):
         rows = growth.rows[begin : min(begin + BLOCK, node["end"])]
-        copy_block(rows, bins, pairs, work)
-        if begin == node["start"]:
+        first = np.uint64(begin if is_whole else 0)
+        if not is_whole:
+            copy_block(rows, bins, pairs, growth.work[rank])
+        if removes:
+            negate(growth.work[rank, : len(rows)])
+        elif begin == node["start"]:
             for j in range(low, high):
                 clear_column(columns[j], growth.offsets, bins.layout.length, lanes, cells)
         for j in range(low, low + n_paired, 2):
-            add_two_columns(bins.rows, rows, columns[j : j + 2], work, growth.offsets, cells)
+            add_two_columns(
+                bins.rows, rows, columns[j : j + 2], source, first, growth.offsets, cells
+            )
         for j in range(low + n_paired, high):
-            add_column(bins.rows, rows, columns[j], work, lanes, growth.offsets, cells)
+            add_column(bins.rows, rows, columns[j], source, first, growth.offsets, cells)
+
+
+@inner_kernel
+def negate(work):
+    """Change the signs of the derivatives of some rows."""
+    for i in range(len(work)):
+        for lane in range(work.shape[1]):
+            work[i, lane] = -work[i, lane]
 
 
 @inner_kernel
@@ -203,7 +222,7 @@ def copy_block(rows, bins, pairs, work):
 
 
 @inner_kernel
-def add_column(bins, rows, c, work, lanes, offsets, cells):
+def add_column(bins, rows, c, source, first, offsets, cells):
     """Add the derivatives of some rows to the entries of a column.
 
     Parameters
@@ -211,39 +230,47 @@ def add_column(bins, rows, c, work, lanes, offsets, cells):
     bins : uint8 (n_rows, n_columns)
     rows : uint32
     c : the column
-    work : int32 (BLOCK × lanes,), derivatives of the rows
+    source : int32 (n, lanes), derivatives of the rows, from row ``first``
+    first : uint64
     offsets : int64 (n_columns,), first entry of each column
     cells : int32 (entries × lanes,), added to
     """
     width, c, offset = np.uint64(WIDTH), np.uint64(c), np.uint64(offsets[c])
+    lanes = np.uint64(source.shape[1])
     for i in range(np.uint64(len(rows))):
         entry = offset + np.uint64(bins[np.uint64(rows[i]), c])
         for lane in range(np.uint64(0), lanes, width):
-            add_eight(cells, entry * lanes + lane, work, i * lanes + lane)
+            add_eight(cells, entry * lanes + lane, source, (first + i) * lanes + lane)
 
 
 @inner_kernel
-def add_two_columns(bins, rows, columns, work, offsets, cells):
+def add_two_columns(bins, rows, columns, source, first, offsets, cells):
     """Do the same as `add_column` for two columns, if an entry has sixteen lanes."""
     lanes = np.uint64(2 * WIDTH)
     one, two = np.uint64(columns[0]), np.uint64(columns[1])
-    first, second = np.uint64(offsets[one]), np.uint64(offsets[two])
+    offset, other = np.uint64(offsets[one]), np.uint64(offsets[two])
     for i in range(np.uint64(len(rows))):
         row = np.uint64(rows[i])
-        entries = first + np.uint64(bins[row, one]), second + np.uint64(bins[row, two])
-        add_sixteen(cells, (entries[0] * lanes, entries[1] * lanes), work, i * lanes)
+        entries = offset + np.uint64(bins[row, one]), other + np.uint64(bins[row, two])
+        add_sixteen(cells, (entries[0] * lanes, entries[1] * lanes), source, (first + i) * lanes)
 
 
 @inner_kernel
-def sum_rows(pairs, growth, at):
-    """Write the sums of a node."""
-    node, sums, lanes = growth.nodes[at], growth.sums[at], np.uint64(pairs.shape[1])
-    for lane in range(lanes):
-        sums[lane] = 0
-    for i in range(np.uint64(node["start"]), np.uint64(node["end"])):
-        row = np.uint64(growth.rows[i])
+def sum_all_rows(pairs, growth):
+    """Write the sums of the root.
+
+    Four partial sums are faster than one, where each sum waits for the last one.
+    """
+    sums, lanes, partial = growth.sums[0], np.uint64(pairs.shape[1]), growth.work[0, :4]
+    for k in range(4):
+        for lane in range(lanes):
+            partial[k, lane] = 0
+    for i in range(np.uint64(len(growth.rows))):
+        row, place = np.uint64(growth.rows[i]) * lanes, (i & np.uint64(3)) * lanes
         for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
-            add_eight(sums, lane, pairs, row * lanes + lane)
+            add_eight(partial, place + lane, pairs, row + lane)
+    for lane in range(lanes):
+        sums[lane] = partial[0, lane] + partial[1, lane] + partial[2, lane] + partial[3, lane]
 
 
 @inner_kernel

@@ -172,38 +172,35 @@ def list_bins(own, span, missing_left, lanes, numbers):
 
 
 @inner_kernel
-def score_bins(own, span, missing_left, stats, scratch, rules):
-    """Write the left sums and the score of each threshold; return the number of thresholds.
+def approximate_bins(own, entry, count, stats, scratch, rules):
+    """Write approximate scores of the listed thresholds, float32; return the highest one.
 
-    Empty bins are skipped. Approximate scores are computed in float32, in units of 1 / scale, and
-    are infinite if they overflow.
+    They are in units of 1 / scale, and infinite if they overflow.
 
     Parameters
     ----------
     own : sums of bins
-    span : number of the first bin, and number of thresholds
-    missing_left : 0, or 1: bins are summed from the other end, and the summed side is the right one
+    entry : number of the first bin
+    count : number of thresholds, whose bins are in ``scratch.numbers``
     stats : NodeStats
     """
-    left, scores, numbers = scratch.left, scratch.scores, scratch.numbers
-    lanes, width, entry = np.uint64(len(stats.sums)), np.uint64(WIDTH), np.uint64(span[0])
-    count = list_bins(own, span, missing_left, lanes, numbers)
-    if is_approximated(rules):
-        bins, sides = (own, numbers), (left, stats.sums, scores)
-        for lane in range(np.uint64(0), np.uint64(rules.first_h), width):
-            score_group(bins, entry, count, sides, lane, scratch.approximate)
-        return np.int64(count)
-    limits = max(rules.min_child_weight, MIN_H), rules.reg_lambda, rules.reg_alpha
+    bins, sides, highest = (own, scratch.numbers), (stats.sums, scratch.singles), np.float32(0.0)
+    for lane in range(np.uint64(0), np.uint64(rules.first_h), np.uint64(WIDTH)):
+        highest = score_group(bins, entry, count, sides, lane, scratch.approximate)
+    return np.float64(highest)
+
+
+@inner_kernel
+def sum_sides(own, entry, count, scratch):
+    """Write the sums of one side of each listed threshold; as `approximate_bins`."""
+    left, lanes, width = scratch.left, np.uint64(scratch.left.shape[1]), np.uint64(WIDTH)
     for lane in range(lanes):
         left[0, lane] = 0
     for n in range(count):
-        at, place = (entry + np.uint64(numbers[n])) * lanes, n * lanes
+        at, place = (entry + np.uint64(scratch.numbers[n])) * lanes, n * lanes
         for lane in range(np.uint64(0), lanes, width):
             copy_eight(left, place + lanes + lane, left, place + lane)
             add_eight(left, place + lanes + lane, own, at + lane)
-        score = score_threshold(left[n + np.uint64(1)], stats.sums, scratch, limits, rules)
-        scores[n] = np.inf if np.isnan(score) else score
-    return np.int64(count)
 
 
 @inner_kernel
@@ -224,22 +221,76 @@ def find_highest(scores, first, last):
 
 @inner_kernel
 def scan_bins(own, span, missing_left, stats, scratch, rules, found):
-    """Keep the best of the thresholds after some bins; parameters are as in `score_bins`.
+    """Keep the best of the thresholds after some bins.
 
-    Only scores that may be the best one of the node are computed in float64.
+    Empty bins are skipped. Only scores that may be the best one of the node are computed in
+    float64.
+
+    Parameters
+    ----------
+    own : sums of bins
+    span : number of the first bin, and number of thresholds
+    missing_left : 0, or 1: bins are summed from the other end, and the summed side is the right one
+    stats : NodeStats
+    """
+    scale = scratch.scale[0] if is_approximated(rules) else 1.0
+    known = (scratch.best[0] + stats.score) * scale
+    entry, lanes = np.uint64(span[0]), np.uint64(len(stats.sums))
+    count = list_bins(own, span, missing_left, lanes, scratch.numbers)
+    if is_approximated(rules):
+        highest = approximate_bins(own, entry, count, stats, scratch, rules)
+        if highest < known * NEARLY and known < np.inf:
+            return
+    sum_sides(own, entry, count, scratch)
+    first, last = score_sides(np.int64(count), stats, scratch, rules)
+    highest = find_highest(scratch.scores, first, last)
+    if highest < known * NEARLY and known < np.inf:
+        return
+    best = find_exact_best((first, last, highest), missing_left, stats, scratch, rules, found)
+    scratch.best[0] = max(scratch.best[0], found[0])
+    if best >= 0:
+        for lane in range(lanes):
+            side = scratch.left[best + 1, lane]
+            scratch.found_left[lane] = stats.sums[lane] - side if missing_left else side
+
+
+@inner_kernel
+def score_sides(count, stats, scratch, rules):
+    """Write the scores of the thresholds whose sides have hessians.
+
+    Returns
+    -------
+    first, last + 1 : of these thresholds
     """
     limits = max(rules.min_child_weight, MIN_H), rules.reg_lambda, rules.reg_alpha
-    first, last = 0, score_bins(own, span, missing_left, stats, scratch, rules)
+    first, last = 0, count
     while first < last and not has_h(scratch.left[first + 1], stats, scratch, rules):
         first += 1
     while first < last and not has_h(scratch.left[last], stats, scratch, rules):
         last -= 1
+    for n in range(first, last):
+        if is_approximated(rules):
+            scratch.scores[n] = np.float64(scratch.singles[n])
+        else:
+            score = score_threshold(scratch.left[n + 1], stats.sums, scratch, limits, rules)
+            scratch.scores[n] = np.inf if np.isnan(score) else score
+    return first, last
+
+
+@inner_kernel
+def find_exact_best(span, missing_left, stats, scratch, rules, found):
+    """Compute those scores in float64 that may be the best; return the best one's number, or −1.
+
+    Parameters
+    ----------
+    span : (first, last + 1, highest score) of the thresholds
+    found : as in `scan_feature`, written if a threshold is better
+    """
+    first, last, highest = span
+    limits = max(rules.min_child_weight, MIN_H), rules.reg_lambda, rules.reg_alpha
     scale = scratch.scale[0] if is_approximated(rules) else 1.0
     known = (scratch.best[0] + stats.score) * scale
-    highest = find_highest(scratch.scores, first, last)
-    if highest < known * NEARLY and known < np.inf:
-        return
-    before_gain, before_bin, before_side = found[0], found[1], found[2]
+    before_gain, before_bin, before_side, best = found[0], found[1], found[2], -1
     while True:
         top = max(known, highest)
         bar = top * NEARLY if top < np.inf else -np.inf
@@ -253,16 +304,15 @@ def scan_bins(own, span, missing_left, stats, scratch, rules, found):
                 continue
             reached, better = max(reached, exact * scale), exact - stats.score
             if better > found[0] + TIE * found[0]:
-                number = scratch.numbers[n]
+                number, best = scratch.numbers[n], n
                 found[0], found[1] = better, number - 1 if missing_left else number
                 found[2] = missing_left
         if highest <= known or reached >= bar:
-            break
+            return best
         # The approximate score counts a side whose hessian is slightly below the minimum. If the
         # highest score is such a one, the thresholds below it are scored, too.
-        highest = reached
+        highest, best = reached, -1
         found[0], found[1], found[2] = before_gain, before_bin, before_side
-    scratch.best[0] = max(scratch.best[0], found[0])
 
 
 @inner_kernel

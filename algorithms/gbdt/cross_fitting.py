@@ -148,9 +148,9 @@ class CrossFitTrainer:
         best_loss, best_round, best_scores, batches = np.inf, 0, None, None
         number, last = 0, self.rule.max_rounds
         while number < last:
-            for scores in self._add_rounds(booster, batches, last - number, held_out):
+            rounds = self._add_rounds(booster, batches, last - number, held_out)
+            for scores, loss in zip(rounds, self.losses(rounds, held_out), strict=True):
                 number += 1
-                loss = self.loss(scores, held_out)
                 if loss < best_loss or number == 1:
                     best_loss, best_round, best_scores = loss, number, scores.copy()
             last = min(best_round + self.rule.patience, self.rule.max_rounds)
@@ -162,18 +162,35 @@ class CrossFitTrainer:
 
     @staticmethod
     def _add_rounds(booster, batches, most, held_out):
-        """Add one round, or up to ``most`` in a batch; return the held-out scores after each."""
+        """Add one round, or up to ``most`` in a batch.
+
+        Returns
+        -------
+        float64 (n_rounds, n_scores, n_held_out), the held-out scores after each round
+        """
         if batches is None:
             booster.boost()
-            return [booster.score[:, held_out]]
+            return booster.score[None, :, held_out]
         batches.add(most)
         return batches.held_out_scores
 
     def loss(self, scores, rows):
         """Return the mean loss of raw scores (n_scores, n) of some rows."""
+        return float(self.losses(scores[None], rows)[0])
+
+    def losses(self, rounds, rows):
+        """Return the mean loss of some rows after each round, (n_rounds,).
+
+        Parameters
+        ----------
+        rounds : float64 (n_rounds, n_scores, n), raw scores
+        rows : index of the n rows
+        """
+        scores = np.ascontiguousarray(rounds.transpose(0, 2, 1)).reshape(-1, rounds.shape[1])
+        prediction = self.model._predict_scores(scores)  # noqa: SLF001
+        losses = self.metric.loss(np.tile(self.y[rows], len(rounds)), prediction)
         weight = None if self.weight is None else self.weight[rows]
-        prediction = self.model._predict_scores(np.ascontiguousarray(scores.T))  # noqa: SLF001
-        return self.metric(self.y[rows], prediction, weight)[1]
+        return np.average(losses.reshape(len(rounds), -1), axis=1, weights=weight)
 
     def _choose_temperature(self):
         """Return the temperature of the lowest out-of-fold loss; 1 unless scores are log odds."""

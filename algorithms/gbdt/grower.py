@@ -169,9 +169,15 @@ class Grower:
         self.workers.share(run, self.size, self.team)
 
     def use_features(self, is_used):
-        """Use only some features in all further trees, bool (n_features,)."""
+        """Use only some features in all further trees, bool (n_features,).
+
+        Columns after the last one that is used are left out of the histograms.
+        """
         self.growth.weight[:] = is_used
         self.growth.leaf_weight[:] = is_used
+        used = self.bins.layout.column[is_used]
+        n_used = int(used.max()) + 1 if (used >= 0).any() else len(self.bins.layout.length)
+        self.growth = self.growth._replace(columns=np.arange(n_used))
 
     def _threads_for(self, records):
         """Return the `ResidentThreads` for these packed gradients and all columns."""

@@ -166,7 +166,8 @@ def metrics_of(params, *, is_classifier):
 def find_metric(wanted, objective, params):
     """Return the metric of a name: ``metric(y, prediction, weight)`` → (name, value, higher).
 
-    Its ``__name__`` is the metric's standard name.
+    Its ``__name__`` is the metric's standard name. A mean of a loss has it as ``loss``, a function
+    of y and the prediction.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ def find_metric(wanted, objective, params):
         mean = float(np.average(loss(y, found), weights=weight))
         return shown, mean**0.5 if name == "rmse" else mean, False
 
-    metric.__name__ = shown
+    metric.__name__, metric.loss = shown, loss
     return metric
 
 

@@ -13,7 +13,12 @@ import numpy as np
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 from algorithms.gbdt.kernels.child_histograms import search
 from algorithms.gbdt.kernels.interaction_groups import may_use
-from algorithms.gbdt.kernels.narrow_leaf import scan_sums, sum_bundled, unpack_cells
+from algorithms.gbdt.kernels.narrow_leaf import (
+    scan_constrained_sums,
+    scan_sums,
+    sum_bundled,
+    unpack_cells,
+)
 from algorithms.gbdt.kernels.split import is_better_split, score_to_exceed, update_best_split
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
@@ -59,8 +64,8 @@ def search_column(bins, c, g, h, groups, weight, stats, rules, scale, scratch, r
 
 
 @inner_kernel
-def scan_narrow_column(bins, c, cells, groups, weight, stats, rules, scratch, rank, which):
-    """Scan the features of a column of a narrow leaf like `search_column`; gains must be plain.
+def scan_narrow_column(bins, c, cells, groups, weight, stats, rules, scale, scratch, rank, which):
+    """Scan the numeric features of a column of a narrow leaf like `search_column`.
 
     Parameters
     ----------
@@ -68,7 +73,8 @@ def scan_narrow_column(bins, c, cells, groups, weight, stats, rules, scratch, ra
     """
     layout, buffers = bins.layout, scratch.small[rank]
     best, scores = scratch.best[rank, which], scratch.scores[rank]
-    first, last, pairs = layout.start[c], layout.start[c + 1], layout.pairs[c]
+    first, last = layout.start[c], layout.start[c + 1]
+    pairs = layout.pairs[c] if rules.plain else 0
     for k in range(first, last - pairs):
         f = layout.features[k]
         if weight[f] > 0.0 and may_use(groups, bins.groups[f]):
@@ -77,7 +83,12 @@ def scan_narrow_column(bins, c, cells, groups, weight, stats, rules, scratch, ra
                 left = buffers[6]
                 sum_bundled(cells, layout.first[f], layout.default[f], bins.count[f], stats, left)
             n_bins, missing_bin = bins.count[f], bins.missing[f]
-            scan_sums(left, n_bins, missing_bin, f, stats, rules, buffers[5], scores, best)
+            given = left, n_bins, missing_bin, f
+            if rules.plain:
+                scan_sums(*given, stats, rules, buffers[5], scores, best)
+            else:
+                held = bins.monotone[f], weight[f], stats, rules, scale
+                scan_constrained_sums(*given, *held, buffers[5], best)
     if pairs:
         g, h = buffers[0], buffers[1]
         unpack_cells(cells, layout.length[c], g, h)

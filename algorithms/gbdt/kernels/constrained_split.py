@@ -130,7 +130,8 @@ def scan_categorical(
     used = np.int64(0)
     is_onehot = n_bins <= rules.max_cat_to_onehot
     reg_lambda = rules.reg_lambda if is_onehot else rules.reg_lambda + rules.cat_l2
-    if rules.plain:
+    draws_one = is_onehot and rules.extra_trees  # then there is one set, and no need for a bound
+    if weight <= 1.0 and not draws_one:
         top = least_score(best, stats.floor * stats.unit, stats, rules, scale)
         if bound_sets(cells_g, cells_h, n_bins, reg_lambda / scale.h, stats) < top:
             return
@@ -158,6 +159,8 @@ def scan_categorical(
 def bound_sets(cells_g, cells_h, n_bins, reg_lambda, stats):
     """Return an upper bound on the plain scores of all sets of bins.
 
+    It also bounds the gains of constrained values, which have at most the gain of the best ones.
+
     By the inequality of Cauchy and Schwarz, a side with the bins B and the sums G_B, H_B has
 
         G_B² / (H_B + λ) ≤ H / (H + λ) Σ g_b² / h_b        over its bins b, H ≥ H_B
@@ -183,7 +186,10 @@ def try_each_category(
     if rules.extra_trees and low < high:
         low, high = draw_one(low, high, feature, stats)
     given = feature, weight, stats, rules, scale
+    top = least_score(best, stats.floor * stats.unit, stats, rules, scale)
     for b in range(low, high):
+        if weight <= 1.0 and falls_short(top, cells_g[b], cells_h[b], stats.reg_lambda, stats):
+            continue
         order[0] = b
         try_set(cells_g, cells_h, order, one, one, rules.reg_lambda, *given, best, left_bins)
 
@@ -253,7 +259,7 @@ def try_set(
         group = 0
         if rules.extra_trees and i != drawn:
             continue
-        if rules.plain and falls_short(top, g, h, reg_lambda / scale.h, stats):
+        if weight <= 1.0 and falls_short(top, g, h, reg_lambda / scale.h, stats):
             continue
         gain = gain_of_sides(g, h, reg_lambda, np.int64(0), stats, rules, scale)
         if gain > floor and is_better_split(gain * weight, feature, best):

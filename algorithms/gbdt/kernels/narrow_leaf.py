@@ -17,6 +17,7 @@ additions; those of the larger child result from a vectorized subtraction.
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
+from algorithms.gbdt.kernels.constrained_split import falls_short, gain_of_sides, least_score
 from algorithms.gbdt.kernels.split import (
     allowed,
     draw_one,
@@ -113,12 +114,12 @@ def unpack_cells(cells, n_bins, g, h):
 
 
 @inner_kernel
-def is_plain(bins, c, rules):
-    """Return whether a column is a single numeric feature, scanned with the plain gain."""
+def has_sums(bins, c):
+    """Return whether narrow leaves store cumulative sums of a column: of a numeric feature."""
     layout = bins.layout
     f = layout.features[layout.start[c]]
     alone = layout.start[c + 1] == layout.start[c] + 1 and layout.default[f] < 0
-    return alone and rules.plain and not bins.is_categorical[f]
+    return alone and not bins.is_categorical[f]
 
 
 @inner_kernel
@@ -140,14 +141,8 @@ def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, b
     missing = (lost & LOW) > 0
     for to_left in range(2 if missing else 1):
         last = values if missing and not to_left else values - 1
-        sums = left
-        if to_left:
-            sums = spare
-            for b in range(np.uint64(last)):
-                sums[b] = left[b] + lost
-        low, high = allowed(sums, last, LOW, stats)
-        if rules.extra_trees and low < high:
-            low, high = draw_one(low, high, feature, stats)
+        sums = add_missing(left, lost, last, spare) if to_left else left
+        low, high = candidates(sums, last, feature, stats, rules)
         top = score_to_exceed(best, stats)
         if not may_exceed(sums, low, high, stats, top):
             continue
@@ -160,6 +155,52 @@ def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, b
             if is_better_split(gain, feature, best):
                 g, h = sums[at] >> HALF, sums[at] & LOW
                 update_best_split(best, gain, feature, at, to_left, g, h, rules.reg_lambda)
+
+
+@inner_kernel
+def add_missing(left, lost, last, spare):
+    """Return the left sums of the first ``last`` thresholds if missing values go left."""
+    for b in range(np.uint64(last)):
+        spare[b] = left[b] + lost
+    return spare
+
+
+@inner_kernel
+def candidates(sums, last, feature, stats, rules):
+    """Return the first and last + 1 threshold to try; extra trees draw one of those allowed."""
+    low, high = allowed(sums, last, LOW, stats)
+    if rules.extra_trees and low < high:
+        return draw_one(low, high, feature, stats)
+    return low, high
+
+
+@inner_kernel
+def scan_constrained_sums(
+    left, n_bins, missing_bin, feature, direction, weight, stats, rules, scale, spare, best
+):
+    """Try every threshold of a feature, like `constrained_split.scan_constrained`.
+
+    A constrained value has at most the gain of the best one. So the gain is computed only if the
+    plain score is high enough.
+
+    Parameters are those of `scan_sums`; ``direction`` is the feature's monotone constraint, and
+    ``weight`` the factor of its gains.
+    """
+    values = n_bins - 1 if missing_bin >= 0 else n_bins
+    lost = left[missing_bin] - left[missing_bin - 1] if missing_bin > 0 else np.int64(0)
+    missing, floor = (lost & LOW) > 0, stats.floor * stats.unit
+    for to_left in range(2 if missing else 1):
+        last = values if missing and not to_left else values - 1
+        sums = add_missing(left, lost, last, spare) if to_left else left
+        low, high = candidates(sums, last, feature, stats, rules)
+        top = least_score(best, floor, stats, rules, scale)
+        for b in range(low, high):
+            g, h = sums[b] >> HALF, sums[b] & LOW
+            if weight <= 1.0 and falls_short(top, g, h, stats.reg_lambda, stats):
+                continue
+            gain = gain_of_sides(g, h, rules.reg_lambda, direction, stats, rules, scale)
+            if gain > floor and is_better_split(gain * weight, feature, best):
+                update_best_split(best, gain * weight, feature, b, to_left, g, h, rules.reg_lambda)
 
 
 @inner_kernel

@@ -28,7 +28,7 @@ from algorithms.runtime.math_functions import hash_of
 
 ALL = -1  # mask of all bits
 NEAR = 1.0 - 2.0**-50  # scores below this share of another have smaller gains despite rounding
-FEW_SUMS = 96  # sums up to which counting all is faster than a binary search
+FEW_SUMS = 96  # sums up to which counting all is faster than two binary searches
 
 
 class NodeStats(NamedTuple):
@@ -133,31 +133,34 @@ def sum_left(cells_g, cells_h, last, g, h, stats, sums_g, sums_h):
 def allowed(sums, last, bits, stats):
     """Return the first and last + 1 of the thresholds with enough h on both sides.
 
+    Few sums are all compared with both bounds, several at a time.
+
     Parameters
     ----------
     sums : int64, sums of the left sides
     last : number of thresholds
     bits : mask of the bits of a sum that hold h
     """
-    low = count_below(sums, last, bits, stats.least)
-    high = count_below(sums, last, bits, stats.h - stats.least + 1)
-    return min(low, high), high
+    bound = stats.h - stats.least + 1
+    if last > FEW_SUMS:
+        low, high = count_below(sums, last, bits, stats.least), count_below(sums, last, bits, bound)
+        return min(low, high), high
+    n_low = n_high = np.uint64(0)
+    for b in range(np.uint64(last)):
+        h = sums[b] & bits
+        n_low += np.uint64(h < stats.least)
+        n_high += np.uint64(h < bound)
+    return np.int64(min(n_low, n_high)), np.int64(n_high)
 
 
 @inner_kernel
 def count_below(ascending, last, bits, bound):
     """Return how many of the first ``last`` numbers, ascending by ``bits``, are below a bound.
 
-    Few numbers are all compared, several at a time.
-
     The binary search adds by a shift instead of a conditional, which LLVM would turn into a branch;
     half the branches would be mispredicted.
     """
     low, end = np.uint64(0), np.uint64(last)
-    if last <= FEW_SUMS:
-        for b in range(end):
-            low += np.uint64((ascending[b] & bits) < bound)
-        return np.int64(low)
     bit = np.uint64(0)
     while end >> bit > np.uint64(0):
         bit += np.uint64(1)

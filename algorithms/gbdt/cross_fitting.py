@@ -31,6 +31,7 @@ PARTS = 10  # parts of a left-out fold, whose losses are compared
 MIN_DECREASE = 0.03  # relative decrease of the loss from which extra columns are used
 MIN_ERRORS = 0.5  # the decrease must also exceed so many of its standard errors
 TEMPERATURES = np.geomspace(0.5, 2.0, 41)
+MAX_SCORES = 1 << 18  # number of scores whose loss is computed in one call
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,10 @@ class CrossFitTrainer:
         """Return the temperature of the lowest out-of-fold loss; 1 unless scores are log odds."""
         if self.objective.link not in ("sigmoid", "softmax") or self.objective.n_scores == 0:
             return 1.0
-        losses = [self.loss(self.held_out_scores / t, slice(None)) for t in TEMPERATURES]
+        scores, losses = self.held_out_scores, []
+        n_parts = max(1, TEMPERATURES.size * scores.size // MAX_SCORES)
+        for temperatures in np.array_split(TEMPERATURES, n_parts):
+            losses += self.losses(scores / temperatures[:, None, None], slice(None)).tolist()
         return float(TEMPERATURES[int(np.argmin(losses))])
 
     def _set_trees(self, kept, temperature):

@@ -70,20 +70,24 @@ def add_sets(trees, nodes, goes_left, codes, side):
     is_used = np.arange(nodes.shape[1]) < sizes[:, None]
     tree_of, node_of = np.nonzero(is_used & (nodes["is_categorical"] != 0))
     feature_of = nodes["feature"][tree_of, node_of]
-    for f in np.unique(feature_of).tolist():
-        feature_codes, bins = codes[f]
-        own = np.flatnonzero(feature_of == f)
-        left_bins = goes_left[tree_of[own], node_of[own]]
-        if bins.ndim == 1:
-            is_sent = left_bins[:, bins] == side
-        else:
-            pairs = zip(left_bins, tree_of[own].tolist(), strict=True)
-            is_sent = np.stack([sides[bins[tree]] for sides, tree in pairs]) == side
-        sent_codes = feature_codes[np.nonzero(is_sent)[1]]
-        ends = np.cumsum(np.count_nonzero(is_sent, axis=1)).tolist()
-        firsts = [0, *ends[:-1]]
-        places = tree_of[own].tolist(), node_of[own].tolist()
-        for tree, node, first, end in zip(*places, firsts, ends, strict=True):
+    used = np.flatnonzero(np.bincount(feature_of)).tolist()
+    shared = [f for f in used if codes[f][1].ndim == 1]  # the bins of all trees are the same
+    for features in ([shared] if shared else []) + [[f] for f in used if f not in shared]:
+        own = np.flatnonzero(np.isin(feature_of, features))
+        n_codes = np.array([len(codes[f][0]) for f in features])
+        number = np.searchsorted(features, feature_of[own])
+        split = np.repeat(np.arange(len(own)), n_codes[number])  # of each pair of split and code
+        code = np.arange(len(split))
+        code += np.repeat((np.cumsum(n_codes) - n_codes)[number], n_codes[number])
+        code -= np.repeat(np.cumsum(n_codes[number]) - n_codes[number], n_codes[number])
+        tree, node = tree_of[own][split], node_of[own][split]
+        bins = np.concatenate([codes[f][1] for f in features], axis=-1)
+        is_sent = goes_left[tree, node, bins[code] if bins.ndim == 1 else bins[tree, code]]
+        is_sent = is_sent == side
+        sent_codes = np.concatenate([codes[f][0] for f in features])[code[is_sent]]
+        ends = np.cumsum(np.bincount(split[is_sent], minlength=len(own))).tolist()
+        places = tree_of[own].tolist(), node_of[own].tolist(), [0, *ends[:-1]], ends
+        for tree, node, first, end in zip(*places, strict=True):
             trees[tree].sets[node] = sent_codes[first:end]
 
 

@@ -11,12 +11,13 @@ EFFORTS = {"low": 1.0, "medium": 4.0, "high": 24.0}
 UNIT_SECONDS = 0.02  # of the cost model: start, of one score
 UNIT_SECONDS_OF_VALUE = 4.5e-7  # and for each value of the table
 MIN_EFFORT, MAX_EFFORT = 0.25, 1000.0
-LEAVES = 16.0  # of a tree, at 1 000 rows
+LEAVES = 10.5  # of a tree with one score, at 1 000 rows
 LEAVES_OF_CLASSES = 8.0  # with three to ten classes
+MANY_LEAVES = 16.0  # with more classes, or of three members with one score
 MANY_CLASSES = 11
 MAX_CAT_TO_ONEHOT = 16  # bins
 ROWS_FOR_PAIRS = 1000, 200_000  # numbers of rows between which pairs of features are tried
-BINS = 63, 255  # lowest and highest max_bin of a model with one score
+BINS = 63, 255  # lowest and highest max_bin
 ROWS_PER_BIN = 32
 MAX_ROWS_FOR_RIDGE = 200_000  # maximum number of rows with columns of ridge regressions
 
@@ -70,7 +71,10 @@ def make_plan(effort, n_rows, n_scores=1):
     has_rows = ROWS_FOR_PAIRS[0] <= n_rows <= ROWS_FOR_PAIRS[1]
     n_folds = 3 if effort < 2.0 else 6 if effort < 12.0 else 12
     rate = min(0.25, max(0.02, 0.17 / effort**0.27))
-    leaves = LEAVES_OF_CLASSES if 1 < n_scores < MANY_CLASSES else LEAVES
+    if n_scores == 1:
+        leaves = MANY_LEAVES if n_folds == 3 else LEAVES
+    else:
+        leaves = LEAVES_OF_CLASSES if n_scores < MANY_CLASSES else MANY_LEAVES
     fewest, most = BINS
     return Plan(
         n_folds=min(n_folds, n_rows),
@@ -78,7 +82,7 @@ def make_plan(effort, n_rows, n_scores=1):
         patience=round(1.6 / rate),
         learning_rate=rate,
         num_leaves=max(4, min(64, round(leaves * (n_rows / 1000.0) ** 0.6))),
-        max_bin=max(fewest, min(most, n_rows // ROWS_PER_BIN)) if n_scores == 1 else most,
+        max_bin=max(fewest, min(most, n_rows // ROWS_PER_BIN)),
         min_child_samples=max(2, min(20, n_rows // 200)),
         reg_lambda=0.01,
         path_smooth=1.0,

@@ -11,7 +11,7 @@ def as_rows(X):
 
     Sparse columns of a pandas frame become dense.
     """
-    if is_frame(X) and any(isinstance(k, pd.SparseDtype) for k in X.dtypes):
+    if is_frame(X) and has_sparse_columns(X):
         return X.apply(as_dense_column)
     if is_frame(X) or isinstance(X, (np.ndarray, list)) or sparse.issparse(X):
         return X
@@ -24,6 +24,12 @@ def as_rows(X):
 
         return pa.table(X).to_pandas()
     return X
+
+
+def has_sparse_columns(X):
+    """Return whether a pandas frame has a sparse column."""
+    kind_of_sparse = pd.SparseDtype
+    return any(isinstance(kind, kind_of_sparse) for kind in X.dtypes.tolist())
 
 
 def as_dense_column(column):

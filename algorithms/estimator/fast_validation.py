@@ -63,9 +63,26 @@ def plain_training_rows(estimator, X, y, *, is_owned):
         values = np.ascontiguousarray(X)
     if values is None or not is_plain(values):
         return None
-    _check_feature_names(estimator, X, reset=True)
+    store_feature_names(estimator, X)
     _check_n_features(estimator, X, reset=True)
     return values, y
+
+
+def store_feature_names(estimator, X):
+    """Set or delete ``feature_names_in_`` as scikit-learn does.
+
+    Parameters
+    ----------
+    estimator : the estimator
+    X : NumPy array or pandas frame
+    """
+    names = [] if type(X) is np.ndarray else X.columns.tolist()
+    if names and all(type(name) is str for name in names):  # without narwhals: 0.3 ms less
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif type(X) is np.ndarray:
+        estimator.__dict__.pop("feature_names_in_", None)
+    else:
+        _check_feature_names(estimator, X, reset=True)
 
 
 def owned_values(X):

@@ -24,7 +24,12 @@ from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.grower import make_growers
 from algorithms.gbdt.high_cardinality import find_high_cardinality
 from algorithms.gbdt.init_score import Start
-from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
+from algorithms.gbdt.input_table import (
+    are_ordered,
+    find_categorical,
+    read_table,
+    reads_as_lightgbm,
+)
 from algorithms.gbdt.library_training import train_like
 from algorithms.gbdt.linear_leaves import fitter_of
 from algorithms.gbdt.metrics import find_metric
@@ -45,6 +50,7 @@ from algorithms.gbdt.row_order import find_order, is_worth_it
 from algorithms.gbdt.sampling import sampled_share
 from algorithms.gbdt.split_table import split_columns
 from algorithms.gbdt.streamed_table import Batches, StreamedTable
+from algorithms.gbdt.thread_choice import fit_threads
 from algorithms.model_io.init_model import load_init_model
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.memory import give_back
@@ -171,7 +177,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             if self._bounds is None:  # rows of a query keep their places in it
                 weight, X, y, start.given = drop_unweighted(weight, X, y, start.given)
         loop = EvaluationLoop(self, start, evaluation)
-        with Workers(self._threads()) as workers:
+        with Workers(fit_threads(X, self._threads())) as workers:
             binned = self._bin_rows(X, y, weight, workers)
             size, X = X.size, X if start.is_given or reads_values(self) else None
             give_back(size)
@@ -216,7 +222,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         ``before`` is the initial model, or None.
         """
         known, labels = (before.categories, before.labels) if before else (None, None)
-        ordered = are_ordered(X)
+        ordered = are_ordered(X) if reads_as_lightgbm(self) else ()
         if isinstance(X, Batches):
             if before is not None:
                 raise ValueError("init_model needs the whole table in memory, not batches")
@@ -333,7 +339,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         codes = getattr(self, "classes_", None)
         new = join_trees(rounds, self._binner, self._base, self._link, codes)
         self.ensemble_ = start.extend(new)
-        self._walker = FastPredictor(self.ensemble_)
+        self._walker = FastPredictor(self.ensemble_, pack_now=False)
 
     @property
     def _n_scores(self):

@@ -159,6 +159,8 @@ def choose_bins(f, values, counts, is_categorical, has_missing, limits):
 def find_sparse_bins(table, drawn, categorical, any_missing, limits, workers, edges_or_codes):
     """Write the edges or codes of a table's sparse columns."""
     features = table.sparse_columns
+    if not len(features):
+        return
     is_categorical, has_missing = categorical[features], any_missing[features]
     others = is_categorical | limits.are_own(features)
     chosen = choose_column_edges(table, drawn, others, has_missing, limits, workers)

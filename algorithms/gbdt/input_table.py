@@ -107,7 +107,8 @@ def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
     """
     if reset:
         kinds = X.dtypes.tolist()
-        places = [j for j, kind in enumerate(kinds) if isinstance(kind, pd.CategoricalDtype)]
+        categorical = pd.CategoricalDtype
+        places = [j for j, kind in enumerate(kinds) if isinstance(kind, categorical)]
         named = all(isinstance(name, str) for name in X.columns)
         keys = X.columns[places].tolist() if named else places
         categories_of = {k: kinds[j].categories for k, j in zip(keys, places, strict=True)}
@@ -248,6 +249,12 @@ def are_ordered(X):
     return [isinstance(kind, pd.CategoricalDtype) and bool(kind.ordered) for kind in kinds]
 
 
+def reads_as_lightgbm(estimator):
+    """Return whether ordered categories are numbers, as in LightGBM; see `find_categorical`."""
+    as_lightgbm = getattr(estimator, "parity", None) == "lightgbm"
+    return as_lightgbm or getattr(estimator, "reads_categories_as_lightgbm", False)
+
+
 def find_categorical(estimator, wanted, ordered=()):
     """Return which columns are categorical, bool (n_features,).
 
@@ -259,7 +266,7 @@ def find_categorical(estimator, wanted, ordered=()):
     ----------
     estimator : the estimator
     wanted : "auto", a list of column numbers or names, or a mask, bool (n_features,)
-    ordered : list of bool, see `are_ordered`
+    ordered : list of bool, see `are_ordered`; read only if `reads_as_lightgbm` holds
 
     Raises
     ------
@@ -270,8 +277,7 @@ def find_categorical(estimator, wanted, ordered=()):
     names = list(getattr(estimator, "feature_names_in_", []))
     is_categorical = np.zeros(n_features, bool)
     is_auto = isinstance(wanted, str)
-    as_lightgbm = getattr(estimator, "parity", None) == "lightgbm"
-    as_lightgbm = as_lightgbm or getattr(estimator, "reads_categories_as_lightgbm", False)
+    as_lightgbm = reads_as_lightgbm(estimator)
     for key in estimator.categories_:
         at = names.index(key) if isinstance(key, str) else key
         is_categorical[at] = not as_lightgbm or (is_auto and not ordered[at])

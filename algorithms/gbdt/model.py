@@ -88,7 +88,8 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     nodes = np.frombuffer(b"".join(tree.nodes for tree in trees), NODE)  # faster than concatenate
     start = np.repeat(offsets[:-1], np.diff(offsets))
     inner = nodes["left"] >= 0
-    left, right = (np.where(inner, nodes[side] + start, -1) for side in ("left", "right"))
+    sides = [np.where(inner, nodes[side] + start, -1) for side in ("left", "right")]
+    left, right = (side.astype(np.int32) for side in sides)  # as stored, so nothing is compared
     feature = np.where(inner, nodes["feature"], 0)
     numeric = inner & (nodes["is_categorical"] == 0)
     unseen = (
@@ -109,12 +110,14 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     chosen = feature[numeric], nodes["bin"][numeric]
     threshold[numeric] = find_upper_edges(binner.edges, *chosen, LARGEST)
     return TreeEnsemble(
-        feature=np.where(inner, feature, -1),
+        feature=np.where(inner, feature, -1).astype(np.int32),
         threshold=threshold,
         left=left,
         right=right,
         default_left=missing_left,
-        missing=np.where(nodes["is_categorical"], Missing.NAN, binner.missing_kind),
+        missing=np.where(nodes["is_categorical"], Missing.NAN, binner.missing_kind).astype(
+            np.uint8
+        ),
         categories=categories,
         value=nodes["value"][:, None],
         gain=np.where(inner, nodes["gain"], np.nan),
@@ -124,7 +127,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
         members_left=np.ones(len(sets), bool),
         offsets=offsets,
         weight=np.ones(len(trees)),
-        output=np.tile(np.arange(len(base)), len(rounds)),
+        output=np.tile(np.arange(len(base), dtype=np.int32), len(rounds)),
         base=base,
         n_features=len(binner.missing),
         link=link,

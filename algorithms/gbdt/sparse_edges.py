@@ -32,6 +32,8 @@ class EdgeLimits:
         """Return which of the features have limits of their own, bool (n,)."""
         if self.by_feature is not None:
             return np.ones(len(features), bool)
+        if not self.forced:  # `isin` takes 0.1 ms
+            return np.zeros(len(features), bool)
         return np.isin(features, list(self.forced))
 
 

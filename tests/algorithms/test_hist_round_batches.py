@@ -11,10 +11,11 @@ from round_batches_kit import assert_equal_models, make_classes, make_frame, rec
 from scipy import sparse
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms.gbdt import early_stopping, resident_threads, round_batches, thread_choice
+from algorithms.gbdt import base, early_stopping, resident_threads, round_batches, thread_choice
 from algorithms.gbdt.kernels.grow_tree import FEW_ROWS
 from algorithms.gbdt.round_batches import MAX_ROUNDS, RoundBatches
 from algorithms.gbdt.thread_choice import FEW_VALUES
+from algorithms.runtime.threads import Workers
 
 N_ROUNDS = MAX_ROUNDS + 9  # more than one batch
 
@@ -109,7 +110,7 @@ def test_training_of_classes_ends_when_no_score_changes(monkeypatch, n_rows):
 @pytest.fixture
 def share_trees(monkeypatch):
     """Let several threads grow each tree; return a list with the team's size of each batch."""
-    for name in ("SMALL", "MAX_WORK"):
+    for name in ("SMALL", "MAX_WORK", "MIN_VALUES"):
         monkeypatch.setattr(thread_choice, name, 0)
     monkeypatch.setattr(thread_choice, "FEW_VALUES", 10**9)  # no trees side by side
     monkeypatch.setattr(thread_choice, "count_processors", lambda: 3)
@@ -321,3 +322,13 @@ def test_callbacks_and_evaluation_see_every_round(count_batches):
     assert seen == [0, 1, 2, 3]
     assert len(model.evals_result_["training"]["l2"]) == 4
     assert count_batches == []
+
+
+@pytest.mark.parametrize(("n_rows", "threads"), [(1638, 1), (1639, 2)])
+def test_one_thread_trains_on_few_values(monkeypatch, n_rows, threads):
+    given = []
+    monkeypatch.setattr(base, "Workers", lambda n: given.append(n) or Workers(n))
+    X, y = make_frame(n_rows)
+    HistogramBoostingRegressor(n_estimators=2, n_jobs=2).fit(X, y)
+    assert X.shape[1] == 5
+    assert given == [threads]

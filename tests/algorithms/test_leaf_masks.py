@@ -1,5 +1,7 @@
 """Tests that leaf masks, used where they are faster than a tree walk, find the same leaves."""
 
+import pickle
+
 import numpy as np
 import pytest
 from prediction_paths import assert_paths_agree, categorical_stumps
@@ -107,3 +109,21 @@ def test_ensemble_without_trees_predicts_its_base():
     walker = FastPredictor(trees)
     assert walker._masks.fits
     assert np.array_equal(walker.raw(np.zeros((2000, 2))), np.full((2000, 1), 3.0))
+
+
+def test_trees_are_packed_at_the_first_prediction():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    X[:, 3] = rng.integers(0, 9, 300)
+    y = X[:, 0] + (X[:, 3] > 4)
+    for categorical in ([], [3]):
+        model = HistogramBoostingRegressor(n_estimators=5, categorical_feature=categorical)
+        model.fit(X, y)
+        stored = pickle.dumps(model)
+        assert "roots" not in model._walker.__dict__
+        expected = FastPredictor(model.ensemble_).raw(X)[:, 0]
+        assert np.array_equal(model.predict(X), expected)
+        assert "roots" in model._walker.__dict__
+        assert np.array_equal(pickle.loads(stored).predict(X), expected)
+        with pytest.raises(AttributeError, match="no attribute 'absent'"):
+            model._walker.absent  # noqa: B018

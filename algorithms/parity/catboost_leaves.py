@@ -22,7 +22,7 @@ TINY = 1e-38  # added to Σw below the root of RMSE
 class CatBoostLeafEstimator(LeafEstimator):
     """Estimator of leaf values whose backtracking computes CatBoost's metric."""
 
-    has_single_kernel = False
+    has_single_kernel = has_float64_loss = False
     n_steps = 0
 
     def _sums(self, score, grown):

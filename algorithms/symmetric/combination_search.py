@@ -13,6 +13,7 @@ from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
 from algorithms.symmetric.categorical_table import KEPT
 from algorithms.symmetric.derived_columns import Indicator
 from algorithms.symmetric.kernels import category_tree as fields
+from algorithms.symmetric.kernels.base_categories import BaseCategories
 from algorithms.symmetric.kernels.category_tree import (
     Candidates,
     CombinationArrays,
@@ -24,26 +25,30 @@ from algorithms.symmetric.kernels.category_tree import (
     list_combinations,
     start_search,
 )
+from algorithms.symmetric.kernels.combination_statistics import StatisticScratch
 from algorithms.symmetric.kernels.combinations import (
-    CodedParts,
-    KeyScratch,
+    CategoryScratch,
+    CombinationParts,
     LevelCombinations,
+    LevelRows,
     LevelScoring,
     ScoreScratch,
     StatisticCache,
+    order_records,
     scan_combinations,
     write_combinations,
 )
 from algorithms.symmetric.kernels.grow_category_tree import (
-    CategoryScratch,
     CategoryTree,
+    TreeScratch,
     copy_leaf_columns,
     find_leaf_slots,
     grow_category_tree,
 )
-from algorithms.symmetric.kernels.segment_scores import LeafRows
-from algorithms.symmetric.projections import DENSE, Projection
-from algorithms.symmetric.target_statistics import ctr_arrays, make_count_scratch, statistics_of
+from algorithms.symmetric.kernels.target_statistics import MEAN
+from algorithms.symmetric.projections import Projection
+from algorithms.symmetric.statistic_codes import MAX_CODES, make_statistic_codes
+from algorithms.symmetric.target_statistics import ctr_arrays, statistics_of
 from algorithms.symmetric.tree_split import TreeSplit
 
 MAX_BINS = 256  # a numeric split has the code feature · MAX_BINS + bin + 1 in a key
@@ -71,7 +76,7 @@ class CombinationSearch:
         self.n_bins = n_borders + 1
         self.stride = (-(-int(self.n_bins.max()) // CACHE_LINE) | 1) * CACHE_LINE
         self.places = {j: place for place, j in enumerate(data.counted)}
-        self.max_codes = max(DENSE, 2 * len(data.X))
+        self.codes = make_statistic_codes(self.ctrs)
         self.scratch = []
         self.splits = np.empty((self.depth, 3), np.int64)
         self.tree = self._make_tree()
@@ -85,18 +90,22 @@ class CombinationSearch:
         columns = grower.all_rows, grower.all_columns, *self._describe_sources()
         scores = np.empty((n_combinations, n_statistics))
         bins = np.empty((n_combinations, n_statistics), np.int64)
-        cache = np.empty((n_slots, n_statistics, n_rows), np.uint8), np.empty(n_slots, np.int64)
+        n_sets, n_outputs = len(self.codes.n_codes), grower.n_outputs
+        cache = np.empty((n_slots, n_sets, n_rows), np.uint8), np.empty(n_slots, np.int64)
         return CategoryTree(
             search=search,
             static=StaticColumns(*columns, grower.levels, grower.is_exempt),
             candidates=Candidates(grower.best_score, grower.best_bin, scores, bins),
             cache=StatisticCache(*cache),
             ctrs=self.ctrs,
+            codes=self.codes,
             n_bins=self.n_bins,
             stride=self.stride,
             model_size_reg=float(data.params.model_size_reg),
             orders=np.stack(data.orders),
-            leaf_columns=np.empty((self.depth, n_rows), np.uint8),
+            leaf_columns=np.empty((max(self.depth, 1), n_rows), np.uint8),
+            records=np.empty((n_outputs, n_rows), np.int64),
+            chunks=np.empty(n_rows, np.uint32),
         )
 
     def _describe_sources(self):
@@ -121,7 +130,9 @@ class CombinationSearch:
         width = n_columns + 2 * depth
         columns = np.array([data.codes_of[j] for j in data.counted], np.int32).reshape(-1, n_rows)
         sizes = np.array([data.sizes[j] for j in data.counted], np.int64)
-        bases = np.empty((depth, n_rows), np.int32), np.empty(depth, np.int64)
+        bases = BaseCategories(  # one for each split, and one with all rows in one category
+            *np.empty((2, depth + 1, n_rows), np.uint32), *np.empty((2, depth + 1), np.int64)
+        )
         kinds = np.repeat(self.ctrs.kinds, np.diff(self.ctrs.ends, prepend=0))
         n_slots = KEPT + depth * (1 + n_counted)  # a split adds at most one base
         slots = CombinationSlots(
@@ -151,7 +162,7 @@ class CombinationSearch:
             listed_slots=np.empty(n_combinations + depth, np.int64),
             is_listed=np.empty(n_combinations, bool),
             same_kind=kinds[:, None] == kinds,
-            parts=CodedParts(*bases, columns, sizes),
+            parts=CombinationParts(bases, columns, sizes),
             slots=slots,
             used=empty_projections(FIRST_CAPACITY, width, n_statistics),
         )
@@ -174,7 +185,8 @@ class CombinationSearch:
         is_usable : bool (n_columns,), the static columns that may be used
         """
         self.reserve(1)
-        start_search(self.tree.search, self.tree.static, is_usable, permutation)
+        order = self.tree.orders[permutation]
+        start_search(self.tree.search, self.tree.static, is_usable, order, permutation)
 
     def grow(self, records, rows, scoring, seeds):
         """Grow a tree in the calling thread; write its splits.
@@ -207,10 +219,11 @@ class CombinationSearch:
         """
         tree, (scoring, seed) = self.tree, scoring
         scratch = self.take_scratch()
-        list_combinations(tree.search, tree.static, self.splits, level, scratch.keys)
+        list_combinations(tree.search, tree.static, self.splits, level, scratch.categories)
         self.scratch.append(scratch)
-        self._write_new(self.permutation)
-        leaf_rows = LeafRows(groups.rows, groups.starts, groups.ends)
+        self._write_new(tree.orders[self.permutation, :0])
+        level_rows = LevelRows(groups.rows, groups.starts, groups.ends, tree.records, tree.chunks)
+        order_records(records, level_rows, groups.n_leaves)
         given = self.n_bins, self.stride, scoring.l2, scoring.step
         scoring = LevelScoring(scoring.kind, scoring.noise, seed, *given)
         found = tree.candidates.score, tree.candidates.bin
@@ -218,7 +231,7 @@ class CombinationSearch:
         def scan(first, last):
             scratch = self.take_scratch()
             scan_combinations(
-                tree.cache.bins, tree.search.listed_slots, records, leaf_rows, groups.n_leaves,
+                tree.cache, tree.codes, tree.search.listed_slots, level_rows, groups.n_leaves,
                 scoring, scratch.scores, *found, first, last,
             )  # fmt: skip
             self.scratch.append(scratch)
@@ -246,43 +259,55 @@ class CombinationSearch:
         """Index of the permutation that chooses the splits of the tree."""
         return int(self.tree.search.state[fields.PERMUTATION])
 
-    def _write_new(self, permutation):
-        """Compute the statistics of the new combinations in a permutation."""
-        tree, search, order = self.tree, self.tree.search, self.tree.orders[permutation]
+    def _write_new(self, order):
+        """Compute the statistics of the new combinations; see `write_combinations`."""
+        tree, search = self.tree, self.tree.search
 
         def write(first, last):
             scratch = self.take_scratch()
-            given = order, self.ctrs, scratch.codes, scratch.keys, scratch.counts, tree.cache
+            given = order, tree.ctrs, tree.codes, scratch.categories, tree.cache
             write_combinations(search.parts, search.new, *given, first, last)
             self.scratch.append(scratch)
 
         self.workers.share(write, int(search.state[fields.NEW]))
 
     def take_scratch(self):
-        """Return a `CategoryScratch` that no thread uses."""
+        """Return a `TreeScratch` that no thread uses."""
         try:
             return self.scratch.pop()
         except IndexError:
             return self._make_scratch()
 
     def _make_scratch(self):
-        """Return a new `CategoryScratch`."""
+        """Return a new `TreeScratch`."""
         n_rows, n_statistics = len(self.data.X), len(self.n_bins)
-        n_keys = 1 << (2 * n_rows - 1).bit_length()
-        histogram = np.empty((self.grower.n_outputs, n_statistics, self.stride, 2))
-        return CategoryScratch(
+        n_levels = max([2, *self.tree.search.parts.n_levels.tolist()])  # a split has two levels
+        width = 2 + int(self.ctrs.n_classes.max())
+        has_mean = (self.ctrs.kinds == MEAN).any()
+        statistics = StatisticScratch(
+            np.empty(n_levels * width, np.int32),
+            np.empty(n_levels if has_mean else 0, np.float32),
             np.empty(n_rows, np.int32),
-            KeyScratch(np.empty(n_keys, np.int64), np.empty(n_keys, np.int32), self.max_codes),
-            make_count_scratch(self.ctrs, self.max_codes),
-            ScoreScratch(histogram, np.empty((n_statistics, 4, self.stride))),
+            np.empty(n_rows + 1, np.uint8),
         )
+        categories = CategoryScratch(
+            np.empty(n_rows, np.uint32), np.empty(n_rows, np.int32), statistics
+        )
+        scores = ScoreScratch(
+            np.empty((2, MAX_CODES), np.int64),
+            np.empty(self.stride, np.int64),
+            np.empty((n_statistics, 2, self.stride), np.int64),
+            np.empty((n_statistics, 4, self.stride)),
+        )
+        return TreeScratch(categories, scores)
 
     def column(self, level):
         """Return the bins of the column of a split, uint8 (n_rows,)."""
         number, column, _ = self.splits[level]
         if number < 0:
             return self.tree.static.columns[self.permutation, column]
-        return self.tree.cache.bins[self.tree.search.known.slots[number], column]
+        slot = self.tree.search.known.slots[number]
+        return self.codes.bins[column, self.tree.cache.codes[slot, self.codes.set_of[column]]]
 
     def make_split(self, level):
         """Return a split of the tree as `TreeSplit`."""
@@ -328,7 +353,7 @@ class CombinationSearch:
         """
         splits, slots = self.splits[levels], np.empty(len(levels), np.int64)
         find_leaf_slots(self.tree, splits, slots)
-        self._write_new(-1)
+        self._write_new(self.tree.orders[-1])
         copy_leaf_columns(self.tree, splits, slots)
         return self.tree.leaf_columns
 

@@ -13,7 +13,13 @@ import numpy as np
 
 from algorithms.symmetric.kernels import leaf_sums as kinds
 from algorithms.symmetric.kernels.exponential import exponentiate
-from algorithms.symmetric.kernels.leaf_steps import MIN_WEIGHT, estimate_leaves
+from algorithms.symmetric.kernels.leaf_steps import (
+    MIN_WEIGHT,
+    estimate_leaves,
+    largest_log,
+    loss_bound,
+    proven_step,
+)
 from algorithms.symmetric.kernels.leaf_sums import (
     DER1,
     DER2,
@@ -45,6 +51,7 @@ class LeafEstimator:
     """
 
     has_single_kernel = True  # whether `estimate_leaves` does all steps of a small table
+    has_float64_loss = True  # whether `loss` sums float64 numbers in the blocks of ``self.block``
 
     def __init__(self, params, objective, y, weight, workers):
         self.params, self.objective, self.workers = params, objective, workers
@@ -72,7 +79,7 @@ class LeafEstimator:
         watches = iterations > 1 and self.params.leaf_estimation_backtracking != "No"
         if self.uses_single_kernel:
             return self._estimate_alone(score[0], grown, watches)
-        loss = self.loss(score) if watches else 0.0
+        proof = DecreaseProof(self, score) if watches else None
         total = np.zeros((grown.n_leaves, len(score)))
         left, weights = iterations, None
         while left > 0:
@@ -85,7 +92,11 @@ class LeafEstimator:
                 if left:
                     self.add(score, step, grown)
                 continue
-            loss, left = self._search(score, step, grown, total, (loss, left))
+            if proof.holds(score, sums, step):
+                total += step
+                self.add(score, step, grown)
+                continue
+            proof.loss, left = self._search(score, step, grown, total, (proof.loss, left))
         return total, weights
 
     def _estimate_alone(self, score, grown, watches):
@@ -228,6 +239,51 @@ class LeafEstimator:
         """Return the sum of the weights of each leaf."""
         given = self.weight if len(self.weight) else None
         return np.bincount(grown.leaf_of, given, grown.n_leaves).astype(np.float64)
+
+
+class DecreaseProof:
+    """Proves that steps lower the log loss, and computes the loss only where the proof fails.
+
+    Parameters
+    ----------
+    estimator : LeafEstimator
+    score : float64 (n_scores, n_rows), as stored by the objective
+    """
+
+    def __init__(self, estimator, score):
+        self.estimator, self.loss, n_rows = estimator, None, len(estimator.y)
+        is_logistic = estimator.objective.kind == kinds.LOGISTIC
+        has_weights = len(estimator.weight) > 0
+        self.is_possible = estimator.has_float64_loss and is_logistic and not has_weights
+        if self.is_possible:
+            self.n_added = estimator.block + -(-n_rows // estimator.block)
+            self.size = largest_log(score[0])
+            self.bound = loss_bound(n_rows, self.size)
+
+    def holds(self, score, sums, step):
+        """Return whether a step surely lowers the loss; if not, `loss` is that of the scores.
+
+        The caller adds such a step to the scores.
+        """
+        reach = self._reach(sums, step) if self.is_possible else -1.0
+        if reach < 0.0 and self.loss is None:
+            self.loss = self.estimator.loss(score)
+            if self.is_possible:
+                self.bound = min(self.bound, self.loss)
+                reach = self._reach(sums, step)
+        if reach < 0.0:
+            if self.is_possible:  # the search may change the scores
+                self.size += float(np.abs(step).max())
+            return False
+        self.size, self.loss = self.size + reach, None
+        return True
+
+    def _reach(self, sums, step):
+        """Return the largest |step|, or a negative number if there is no proof."""
+        changes = step[:, 0].copy()
+        exponentiate(changes)
+        n_rows = len(self.estimator.y)
+        return proven_step(sums, changes, n_rows, self.n_added, self.size, self.bound)
 
 
 def solve_positive(matrix, right):

@@ -13,9 +13,16 @@ from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric import combination_search
 from algorithms.symmetric.category_grower import CategoryGrower
 from algorithms.symmetric.combination_search import CombinationSearch
+from algorithms.symmetric.kernels.base_categories import (
+    BaseCategories,
+    divide_categories,
+    reorder_categories,
+    start_categories,
+)
 from algorithms.symmetric.kernels.category_tree import ADDED, LISTED
-from algorithms.symmetric.kernels.combinations import KeyScratch, combine_codes
+from algorithms.symmetric.kernels.combinations import LevelRows, order_records
 from algorithms.symmetric.kernels.split_scores import scan_features
+from algorithms.symmetric.statistic_codes import N_SMALL, code_tables
 
 CTRS = [
     "Borders,Counter",
@@ -51,12 +58,18 @@ def listed(search):
     ]
 
 
+def bins_of(search, slot):
+    """Return the bins of the statistics in a slot of the cache, uint8 (n_statistics, n_rows)."""
+    sets = zip(search.codes.bins, search.codes.set_of, strict=True)
+    return np.array([bins[search.tree.cache.codes[slot, own]] for bins, own in sets])
+
+
 def check_statistics(search):
     """Compare the bins of a level's combinations with those of the table's other code."""
     cache = search.tree.cache
     for projection, slot in listed(search):
         expected = search.data.bins(projection, search.permutation)
-        np.testing.assert_array_equal(cache.bins[slot], expected.rows.T)
+        np.testing.assert_array_equal(bins_of(search, slot), expected.rows.T)
         assert cache.n_levels[slot] == expected.n_levels
 
 
@@ -64,7 +77,7 @@ def check_scores(search, records, groups, scoring):
     """Compare the best splits of a level with those of integer histograms."""
     (scoring, seed), candidates = scoring, search.tree.candidates
     for number, (_, slot) in enumerate(listed(search)):
-        rows = search.tree.cache.bins[slot].T.astype(np.int64)
+        rows = bins_of(search, slot).T.astype(np.int64)
         count, stride = rows.shape[1], search.stride
         planes = np.zeros((groups.n_leaves, len(records), 2, count * stride), np.int64)
         for leaf in range(groups.n_leaves):
@@ -150,18 +163,76 @@ def test_exemptions_outlive_a_larger_table_of_projections():
     assert grown.is_exempt.sum() == 8
 
 
-@pytest.mark.parametrize("max_codes", [10, 1 << 20])
-def test_pairs_of_levels_are_numbered(max_codes):
-    rng = np.random.default_rng(0)
-    base, column = rng.integers(0, 900, (2, 1000)).astype(np.int32)
-    out = np.empty(1000, np.int32)
-    scratch = KeyScratch(np.empty(2048, np.int64), np.empty(2048, np.int32), max_codes)
-    size = callable_kernel(combine_codes)(base, 900, column, 900, scratch, out)
-    keys = base.astype(np.int64) * 900 + column
-    if max_codes == 10:
-        codes, distinct = pd.factorize(keys)
-        np.testing.assert_array_equal(out, codes)
-        assert size == len(distinct)
-    else:
-        np.testing.assert_array_equal(out, keys)
-        assert size == 900 * 900
+def grouped(bases, number):
+    """Return the rows of each category of a base, list of lists."""
+    ends = bases.ends[number, : bases.sizes[number]].astype(int)
+    return [one.tolist() for one in np.split(bases.rows[number], ends)[:-1]]
+
+
+def test_categories_of_bases_keep_the_order_of_the_permutation():
+    rng, n_rows = np.random.default_rng(0), 1000
+    first, second = rng.integers(0, 40, (2, n_rows)).astype(np.int32)
+    order, other = (rng.permutation(n_rows).astype(np.uint32) for _ in range(2))
+    bases = BaseCategories(np.empty((3, n_rows), np.uint32), np.empty((3, n_rows), np.uint32),
+                           *np.empty((2, 3), np.int64))  # fmt: skip
+    counts = np.empty(80, np.int32)
+    callable_kernel(start_categories)(bases, 0, order)
+    assert grouped(bases, 0) == [order.tolist()]
+    divide_categories(bases, 0, first, 40, counts, 1)
+    divide_categories(bases, 1, second, 40, counts, 2)
+    out, scratch = np.empty(n_rows, np.uint32), np.empty((2, n_rows), np.int32)
+    callable_kernel(reorder_categories)(bases, 2, other, *scratch, out)
+    for permutation, found in ((order, bases.rows[2]), (other, out)):
+        expected = {}
+        for row in permutation.tolist():
+            expected.setdefault((first[row], second[row]), []).append(row)
+        singles = [rows for rows in expected.values() if len(rows) == 1]
+        assert len(singles) == bases.n_singles[2] > 0
+        own = grouped(bases._replace(rows=np.array([found] * 3)), 2)
+        assert sorted(own) == sorted(rows for rows in expected.values() if len(rows) > 1)
+
+
+@pytest.mark.parametrize(("priors", "n_borders"), [((0.0, 0.5, 1.0), 15), ((1.0, 0.25), 20)])
+def test_codes_stand_for_the_bins_of_all_priors(priors, n_borders):
+    n_codes, of_counts, of_bins, bins = code_tables(
+        tuple((prior, 0.0, 1.0) for prior in priors), n_borders
+    )
+    totals = [np.arange(2 * N_SMALL), np.random.default_rng(0).integers(0, 10**6, 300)]
+    for total in np.concatenate(totals).tolist():
+        numerator = np.unique(np.linspace(0, total, 400).astype(np.int64)).astype(np.float32)
+        expected = np.array(
+            [(numerator + np.float32(prior)) / np.float32(total + 1) for prior in priors]
+        )
+        expected = (expected * np.float32(n_borders)).astype(np.uint8)
+        codes = of_bins[np.ravel_multi_index(expected, (n_borders + 1,) * len(priors))]
+        assert codes.max() < n_codes <= 256
+        np.testing.assert_array_equal(bins[:, codes], expected)
+        if total < N_SMALL:
+            np.testing.assert_array_equal(of_counts[total, numerator.astype(int)], codes)
+
+
+def test_too_many_tuples_of_bins_have_no_common_code():
+    assert code_tables(tuple((prior, 0.0, 1.0) for prior in (0.0, 0.5, 1.0)), 50) is None
+
+
+def test_chunks_of_a_leaf_fit_into_packed_sums():
+    rng, n_rows = np.random.default_rng(0), 40
+    g, w = rng.integers(-(2**30), 2**30, (2, n_rows)), rng.integers(0, 2**30, (2, n_rows))
+    records = g * 2**32 + w
+    rows = rng.permutation(n_rows).astype(np.uint32)
+    starts, ends = np.array([0, 25, 10, 25]), np.array([10, 40, 25, 25])
+    level_rows = LevelRows(
+        rows, starts, ends, np.empty((2, n_rows), np.int64), np.empty(n_rows, np.uint32)
+    )
+    order_records(records, level_rows, 4)
+    np.testing.assert_array_equal(level_rows.records, records[:, rows])
+    chunks = iter(level_rows.chunks.tolist())
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        at = start
+        while at < end:
+            last = next(chunks)
+            own = rows[at:last]
+            assert at < last <= end
+            assert np.abs(g[:, own]).sum(axis=1).max() < 2**31
+            assert w[:, own].sum(axis=1).max() < 2**32
+            at = last

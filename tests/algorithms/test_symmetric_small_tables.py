@@ -9,6 +9,7 @@ from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.runtime.threads import ALONE
 from algorithms.symmetric import grower
 from algorithms.symmetric.grower import GrownTree
+from algorithms.symmetric.kernels.leaf_steps import NOT_PROVEN, proven_step
 from algorithms.symmetric.leaf_values import LeafEstimator
 from algorithms.symmetric.objectives import find_objective
 
@@ -82,3 +83,49 @@ def test_one_call_and_steps_give_the_same_leaf_values(loss, method, backtracking
     np.testing.assert_array_equal(values, expected[0])
     np.testing.assert_array_equal(weights, expected[1])
     assert np.count_nonzero(values) == 7
+
+
+def log_loss_rows(n_rows, seed):
+    """Return parameters, an objective, y, scores and a tree of log loss without weights."""
+    params = SimpleNamespace(
+        leaf_estimation_method="Newton",
+        leaf_estimation_iterations=10,
+        leaf_estimation_backtracking="AnyImprovement",
+        l2_leaf_reg=3.0,
+        loss_function="Logloss",
+    )
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n_rows) < 0.1 + 0.2 * seed).astype(np.float32)
+    leaf_of = rng.integers(0, 8, n_rows).astype(np.uint16)
+    grown = GrownTree(np.zeros(3, np.int64), np.zeros(3, np.int64), leaf_of)
+    score = np.exp(rng.normal(size=(1, n_rows)) * 3**seed)
+    return params, find_objective(params, 2), y, score, grown
+
+
+@pytest.mark.parametrize("n_rows", [50, 2000, 12_000])
+@pytest.mark.parametrize("seed", range(4))
+def test_proven_steps_are_those_of_computed_losses(n_rows, seed, monkeypatch):
+    params, objective, y, score, grown = log_loss_rows(n_rows, seed)
+    estimator = LeafEstimator(params, objective, y, np.empty(0, np.float32), ALONE)
+    losses, original = [], LeafEstimator.loss
+    monkeypatch.setattr(LeafEstimator, "loss", lambda *of: losses.append(1) or original(*of))
+    found = [estimator.estimate(score, grown)]
+    estimator.uses_single_kernel = False
+    losses.clear()
+    found.append(estimator.estimate(score, grown))
+    n_computed = len(losses)
+    estimator.has_float64_loss = False  # all losses are computed
+    expected = estimator.estimate(score, grown)
+    for values, weights in found:
+        np.testing.assert_array_equal(values, expected[0])
+        np.testing.assert_array_equal(weights, expected[1])
+    assert n_computed < len(losses) - n_computed == 11
+
+
+def test_a_step_without_a_clear_decrease_is_not_proven():
+    sums = np.array([[1e-9, -1.0, 4.0]])  # a decrease of 5e-19
+    changes = np.exp(np.array([1e-9]))
+    assert proven_step(sums, changes, 4, 4, 1.0, 3.0) == NOT_PROVEN
+    assert proven_step(np.array([[1.0, -1.0, 4.0]]), np.exp(np.ones(1)), 4, 4, 1.0, 3.0) == 1.0
+    assert proven_step(sums * 1e9, np.exp(np.full(1, 2.5)), 4, 4, 1.0, 3.0) == NOT_PROVEN
+    assert proven_step(np.array([[1.0, -1.0, 4.0]]), np.exp(np.ones(1)), 4, 4, np.inf, 3.0) < 0.0

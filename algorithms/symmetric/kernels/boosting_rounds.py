@@ -143,7 +143,7 @@ def add_category_rounds(rules, growth, scoring, last, scratch, rounds, tree, tre
     ----------
     rules, growth, scoring, last, scratch, rounds : as in `add_rounds`
     tree : CategoryTree
-    tree_scratch : CategoryScratch
+    tree_scratch : TreeScratch
     """
     for at in range(len(rounds.n_splits)):
         n_rows = begin_round(rules, at, last, scratch, rounds)
@@ -152,7 +152,8 @@ def add_category_rounds(rules, growth, scoring, last, scratch, rounds, tree, tre
         rows, splits, n_splits = scratch.rows[:n_rows], rounds.splits[at], 0
         if n_rows:
             permutation = rounds.permutations[at]
-            start_search(tree.search, tree.static, rounds.is_usable[at], permutation)
+            order = tree.orders[permutation]
+            start_search(tree.search, tree.static, rounds.is_usable[at], order, permutation)
             n_noise = scale_noise(rules, at, scratch, rounds)
             noise = scratch.noise[:n_noise]
             own = TreeScoring(scoring.kind, scoring.l2, scratch.steps, noise)

@@ -11,11 +11,11 @@ import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.math_functions import hash_of
+from algorithms.symmetric.kernels.base_categories import divide_categories, start_categories
 from algorithms.symmetric.kernels.combinations import (
     MULTIPLIER,
-    CodedParts,
+    CombinationParts,
     LevelCombinations,
-    combine_codes,
 )
 from algorithms.symmetric.kernels.leaf_steps import copy_to
 from algorithms.symmetric.kernels.split_scores import NOISE_BITS
@@ -84,7 +84,7 @@ class CombinationArrays(NamedTuple):
     listed_slots: np.ndarray  # int64 (n_combinations,)
     is_listed: np.ndarray  # bool (n_combinations,), scratch space
     same_kind: np.ndarray  # bool (n_statistics, n_statistics): statistics are of one kind
-    parts: CodedParts
+    parts: CombinationParts
     slots: CombinationSlots
     used: UsedProjections
 
@@ -99,7 +99,7 @@ class Candidates(NamedTuple):
 
 
 @kernel
-def start_search(search, static, is_usable, permutation):
+def start_search(search, static, is_usable, order, permutation):
     """Forget the bases and combinations of the last tree.
 
     Parameters
@@ -107,9 +107,11 @@ def start_search(search, static, is_usable, permutation):
     search : CombinationArrays
     static : StaticColumns
     is_usable : bool (n_columns,), the static columns that the tree may use
-    permutation : number of the permutation whose statistics choose the splits
+    order : uint32 (n_rows,), the permutation whose statistics choose the splits; (0,): ascending
+    permutation : its number
     """
-    state = search.state
+    state, bases = search.state, search.parts.bases
+    start_categories(bases, len(bases.rows) - 1, order)
     copy_to(is_usable, search.is_usable)
     state[PERMUTATION], state[ADDED] = permutation, 0
     for place in range(len(search.added)):
@@ -154,7 +156,7 @@ def list_combinations(search, static, splits, n_splits, scratch):
     static : StaticColumns
     splits : int64 (depth, 3), the splits of the tree
     n_splits : int; a base is added for the last one
-    scratch : KeyScratch
+    scratch : CategoryScratch
     """
     state = search.state
     state[NEW] = state[LISTED] = 0
@@ -206,7 +208,7 @@ def add_base(search, static, split, scratch):
         return
     state[BASES] += 1
     search.is_statistic[number] = is_statistic
-    code_base(search, static, split, kind, number, scratch)
+    group_base(search, static, split, kind, number, scratch)
     if not is_statistic:
         state[OF_SPLITS] = state[LAST_SPLITS] = number
     extend_base(search, number)
@@ -253,30 +255,22 @@ def has_column(key, n_columns, place):
 
 
 @inner_kernel
-def code_base(search, static, split, kind, number, scratch):
-    """Write the codes of the levels of a new base."""
+def group_base(search, static, split, kind, number, scratch):
+    """Group the rows by the categories of a new base."""
     parts, known = search.parts, search.known
-    codes, sizes = parts.bases[number], parts.base_sizes
+    counts, last = scratch.statistics.counts, len(parts.bases.rows) - 1
     if split[COMBINATION] >= 0:
-        base, place = known.bases[split[COMBINATION]], known.columns[split[COMBINATION]]
-        sizes[number] = combine_codes(
-            parts.bases[base], sizes[base], parts.columns[place], parts.column_sizes[place],
-            scratch, codes,
-        )  # fmt: skip
+        parent, place = known.bases[split[COMBINATION]], known.columns[split[COMBINATION]]
+        column, n_levels = parts.columns[place], parts.n_levels[place]
     elif kind >= 0:
-        copy_to(parts.columns[kind], codes)
-        sizes[number] = parts.column_sizes[kind]
+        parent, column, n_levels = np.int64(last), parts.columns[kind], parts.n_levels[kind]
     else:
-        column = static.columns[search.state[PERMUTATION], split[COLUMN]]
-        border, last = split[BIN], search.state[LAST_SPLITS]
-        sizes[number] = 2
-        for i in range(len(codes)):
-            codes[i] = np.int32(column[i] > border)
-        if last >= 0:
-            sizes[number] = 2 * sizes[last]
-            earlier = parts.bases[last]
-            for i in range(len(codes)):
-                codes[i] += 2 * earlier[i]
+        parent = search.state[LAST_SPLITS] if search.state[LAST_SPLITS] >= 0 else np.int64(last)
+        column, n_levels = scratch.codes, np.int64(2)
+        bins = static.columns[search.state[PERMUTATION], split[COLUMN]]
+        for i in range(len(column)):
+            column[i] = np.int32(bins[i] > split[BIN])
+    divide_categories(parts.bases, parent, column, n_levels, counts, number)
 
 
 @inner_kernel

@@ -9,22 +9,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
+from algorithms.gbdt.kernels.booster_arrays import HALF, LOW, MAX_G
+from algorithms.gbdt.kernels.booster_arrays import MAX_H as MAX_W
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
+from algorithms.symmetric.kernels.base_categories import BaseCategories, reorder_categories
+from algorithms.symmetric.kernels.combination_statistics import StatisticScratch, write_codes
 from algorithms.symmetric.kernels.split_scores import MIN_DENOMINATOR, add_terms, choose_bin
-from algorithms.symmetric.kernels.target_statistics import write_statistics
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio
-UPPER, LOW_BITS = np.uint64(32), np.uint64(LOW)
+LOW_BITS = np.uint64(LOW)
 
 
-class CodedParts(NamedTuple):
-    """Category codes of the rows, for the bases of a tree and for the categorical columns."""
+class CombinationParts(NamedTuple):
+    """The bases of a tree, and the categorical columns; the last base has one category."""
 
-    bases: np.ndarray  # int32 (n_bases, n_rows)
-    base_sizes: np.ndarray  # int64 (n_bases,), number of codes
-    columns: np.ndarray  # int32 (n_columns, n_rows)
-    column_sizes: np.ndarray  # int64 (n_columns,)
+    bases: BaseCategories
+    columns: np.ndarray  # int32 (n_columns, n_rows), level of each row
+    n_levels: np.ndarray  # int64 (n_columns,)
 
 
 class LevelCombinations(NamedTuple):
@@ -38,16 +39,26 @@ class LevelCombinations(NamedTuple):
 class StatisticCache(NamedTuple):
     """Statistics of combinations."""
 
-    bins: np.ndarray  # uint8 (n_slots, n_statistics, n_rows)
+    codes: np.ndarray  # uint8 (n_slots, n_sets, n_rows), see `StatisticCodes`
     n_levels: np.ndarray  # int64 (n_slots,), number of categories that have rows
 
 
-class KeyScratch(NamedTuple):
-    """Scratch space of `combine_codes`: a hash table of pairs of codes."""
+class CategoryScratch(NamedTuple):
+    """Scratch space of one thread for the categories of bases and combinations."""
 
-    keys: np.ndarray  # int64 (a power of 2, at least 2 n_rows,)
-    numbers: np.ndarray  # int32, of the same size
-    max_codes: int  # maximum number of possible pairs that are not renumbered
+    rows: np.ndarray  # uint32 (n_rows,)
+    codes: np.ndarray  # int32 (n_rows,)
+    statistics: StatisticScratch
+
+
+class LevelRows(NamedTuple):
+    """Sampled rows grouped by leaf; Σ|g| and Σw of the rows of a chunk fit into a packed sum."""
+
+    rows: np.ndarray  # uint32 (n_sampled,)
+    starts: np.ndarray  # int64 (n_leaves or more,), range of each leaf in ``rows``
+    ends: np.ndarray  # int64 (n_leaves or more,)
+    records: np.ndarray  # int64 (n_outputs, n_sampled or more), in the order of ``rows``; written
+    chunks: np.ndarray  # uint32 (n_sampled or more,), ends of the chunks, by leaf; written
 
 
 class LevelScoring(NamedTuple):
@@ -65,79 +76,120 @@ class LevelScoring(NamedTuple):
 class ScoreScratch(NamedTuple):
     """Scratch space of `scan_combinations`."""
 
-    histogram: np.ndarray  # float64 (n_outputs, n_statistics, stride, 2): Σg and Σw of a leaf
+    cells: np.ndarray  # int64 (2, 256), packed sums of each code, of every second row
+    packed: np.ndarray  # int64 (stride,), packed sums of each bin
+    planes: np.ndarray  # int64 (n_statistics, 2, stride): ΣG and ΣW of a leaf
     sums: np.ndarray  # float64 (n_statistics, 4, stride)
 
 
-@linked_kernel
-def combine_codes(base, base_size, column, column_size, scratch, out):
-    """Write the code of each row's pair of categories; return the number of codes.
-
-    If there could be more pairs than ``scratch.max_codes``, they are numbered by first appearance.
-
-    Parameters
-    ----------
-    base, column : int32 (n_rows,)
-    base_size, column_size : number of codes
-    scratch : KeyScratch
-    out : int32 (n_rows,), written
-    """
-    width = np.int64(column_size)
-    if base_size * width <= scratch.max_codes:
-        for i in range(np.uint64(len(out))):
-            out[i] = base[i] * width + column[i]
-        return base_size * width
-    keys, numbers = scratch.keys, scratch.numbers
-    for i in range(len(keys)):
-        keys[i] = -1
-    mask, count = np.uint64(len(keys) - 1), 0
-    for i in range(np.uint64(len(out))):
-        key = np.int64(base[i]) * width + column[i]
-        at = ((np.uint64(key) * MULTIPLIER) >> UPPER) & mask
-        while keys[at] != key:
-            if keys[at] < 0:
-                keys[at], numbers[at] = key, count
-                count += 1
-            else:
-                at = (at + np.uint64(1)) & mask
-        out[i] = numbers[at]
-    return np.int64(count)
-
-
 @kernel
-def write_combinations(parts, level, order, ctrs, codes, key_scratch, scratch, cache, first, last):
+def write_combinations(parts, level, order, ctrs, codes, scratch, cache, first, last):
     """Write the statistics of the combinations first … last − 1.
 
     Parameters
     ----------
-    parts : CodedParts
+    parts : CombinationParts
     level : LevelCombinations
-    order, ctrs, scratch : as in `write_statistics`
-    codes : int32 (n_rows,), scratch space
-    key_scratch : KeyScratch
+    order : uint32 (n_rows,), the permutation of the statistics; (0,): that of the bases
+    ctrs : CtrArrays
+    codes : StatisticCodes
+    scratch : CategoryScratch
     cache : StatisticCache, written
     """
+    bases, columns = parts.bases, parts.columns
     for c in range(first, last):
         base, column, slot = level.bases[c], level.columns[c], level.slots[c]
-        size = combine_codes(
-            parts.bases[base], parts.base_sizes[base], parts.columns[column],
-            parts.column_sizes[column], key_scratch, codes,
+        rows = bases.rows[base]
+        if len(order):
+            places = scratch.statistics.totals
+            reorder_categories(bases, base, order, scratch.codes, places, scratch.rows)
+            rows = scratch.rows
+        n_found = write_codes(
+            rows, bases.ends[base], bases.sizes[base], columns[column], parts.n_levels[column],
+            ctrs, codes, scratch.statistics, cache.codes[slot],
         )  # fmt: skip
-        n_levels = write_statistics(codes, size, order, ctrs, scratch, cache.bins[slot])
-        cache.n_levels[slot] = n_levels
+        cache.n_levels[slot] = n_found + bases.n_singles[base]
+
+
+@inner_kernel
+def write_column(codes, number, own, out):
+    """Write the bins of a statistic, uint8 (n_rows,).
+
+    Parameters
+    ----------
+    codes : StatisticCodes
+    number : number of the statistic
+    own : uint8 (n_sets, n_rows), codes of the statistics of its combination
+    """
+    bins, own = codes.bins[number], own[codes.set_of[number]]
+    for i in range(np.uint64(len(out))):
+        out[i] = bins[np.uint64(own[i])]
+
+
+@kernel
+def order_records(records, level_rows, n_leaves):
+    """Write the records in the order of the leaves' rows, and the chunks.
+
+    Parameters
+    ----------
+    records : int64 (n_outputs, n_rows), packed gradients and weights
+    level_rows : LevelRows
+    n_leaves : int
+    """
+    rows, n_chunks = level_rows.rows, 0
+    for leaf in range(n_leaves):
+        start, end = np.uint64(level_rows.starts[leaf]), np.uint64(level_rows.ends[leaf])
+        if start == end:
+            continue
+        most_g = most_w = np.int64(0)
+        for k in range(len(records)):
+            own = level_rows.records[k]
+            spread = weight = np.int64(0)
+            for i in range(start, end):
+                own[i] = records[k, np.uint64(rows[i])]
+                spread += abs(own[i] >> HALF)
+                weight += own[i] & LOW
+            most_g, most_w = max(most_g, spread), max(most_w, weight)
+        if most_g > MAX_G or most_w > MAX_W:
+            n_chunks = divide_leaf(level_rows, start, end, len(records), n_chunks)
+        level_rows.chunks[n_chunks] = end
+        n_chunks += 1
+
+
+@linked_kernel
+def divide_leaf(level_rows, start, end, n_outputs, n_chunks):
+    """Write the ends of a leaf's chunks but the last one; return the number of chunks."""
+    first = start
+    while True:
+        last = end
+        for k in range(n_outputs):
+            spread = weight = np.int64(0)
+            for i in range(first, last):
+                record = level_rows.records[k, i]
+                spread += abs(record >> HALF)
+                weight += record & LOW
+                if spread > MAX_G or weight > MAX_W:
+                    last = i
+                    break
+        if last == end:
+            return n_chunks
+        level_rows.chunks[n_chunks] = last
+        n_chunks += 1
+        first = last
 
 
 @kernel
 def scan_combinations(
-    bins, slots, records, leaf_rows, n_leaves, scoring, scratch, best_score, best_bin, first, last
+    cache, codes, slots, level_rows, n_leaves, scoring, scratch, best_score, best_bin, first, last
 ):  # fmt: skip
     """Write the best split of each statistic of the combinations first … last − 1.
 
     Parameters
     ----------
-    bins, slots : as in `StatisticCache` and `LevelCombinations`
-    records : int64 (n_outputs, n_rows), packed gradients and weights
-    leaf_rows : LeafRows
+    cache : StatisticCache
+    codes : StatisticCodes
+    slots : int64, place of each combination in the cache
+    level_rows : LevelRows
     n_leaves : int
     scoring : LevelScoring
     scratch : ScoreScratch
@@ -146,18 +198,23 @@ def scan_combinations(
     """
     sums, n_bins, stride = scratch.sums, scoring.n_bins, scoring.stride
     for c in range(first, last):
-        own = bins[slots[c]]
-        for s in range(len(own)):
+        for s in range(len(n_bins)):
             for b in range(n_bins[s] - 1):
                 sums[s, 0, b] = 0.0
                 sums[s, 1, b] = MIN_DENOMINATOR
+        chunk = 0
         for leaf in range(n_leaves):
-            start, end = leaf_rows.starts[leaf], leaf_rows.ends[leaf]
-            if start < end:
-                sum_rows(own, records, leaf_rows.rows, start, end, scoring.step, scratch.histogram)
-                add_sums(scratch.histogram, n_bins, scoring.l2, sums)
+            start, end = level_rows.starts[leaf], level_rows.ends[leaf]
+            if start == end:
+                continue
+            n_chunks = 1
+            while level_rows.chunks[chunk + n_chunks - 1] != end:
+                n_chunks += 1
+            ends = level_rows.chunks[chunk : chunk + n_chunks]
+            add_leaf(cache.codes[slots[c]], codes, level_rows, start, ends, scoring, scratch)
+            chunk += n_chunks
         seed = seed_of(scoring.seed, c)
-        for s in range(len(own)):
+        for s in range(len(n_bins)):
             best_score[c, s], best_bin[c, s] = choose_bin(
                 sums[s], n_bins[s] - 1, scoring.kind, scoring.noise, seed, s * stride
             )
@@ -171,40 +228,83 @@ def seed_of(seed, number):
 
 
 @inner_kernel
-def sum_rows(bins, records, rows, start, end, step, histogram):
-    """Write the sums of the gradients and weights of a leaf's rows for each statistic.
+def add_leaf(columns, codes, level_rows, start, ends, scoring, scratch):
+    """Add a leaf's score terms of all statistics of a combination to ``scratch.sums``.
 
-    The sums are exact: they are multiples of the steps, which are powers of two.
+    Parameters
+    ----------
+    columns : uint8 (n_sets, n_rows), codes of the combination
+    start, ends, codes, level_rows, scoring, scratch : as in `sum_leaf`
     """
-    for k in range(histogram.shape[0]):
-        for s in range(histogram.shape[1]):
-            for b in range(histogram.shape[2]):
-                histogram[k, s, b, 0] = 0.0
-                histogram[k, s, b, 1] = 0.0
-    for i in range(np.uint64(start), np.uint64(end)):
-        row = np.uint64(rows[i])
-        for k in range(np.uint64(len(records))):
-            record = records[k, row]
-            g = np.float64(record >> HALF) * step[0]
-            w = np.float64(record & LOW) * step[1]
-            for s in range(np.uint64(len(bins))):
-                b = np.uint64(bins[s, row])
-                histogram[k, s, b, 0] += g
-                histogram[k, s, b, 1] += w
+    for own in range(len(codes.n_codes)):
+        for k in range(len(level_rows.records)):
+            sum_leaf(columns[own], codes, own, level_rows, k, start, ends, scoring, scratch)
+            for s in range(codes.first[own], codes.first[own + 1]):
+                add_sums(scratch.planes[s], scoring.n_bins[s], scoring, scratch.sums[s])
 
 
 @inner_kernel
-def add_sums(histogram, n_bins, l2, sums):
-    """Add a leaf's score terms, of both sides of all splits, to ``sums``."""
-    for s in range(len(n_bins)):
-        count = n_bins[s] - 1
-        for k in range(len(histogram)):
-            g = w = 0.0
-            for b in range(count):
-                g += histogram[k, s, b, 0]
-                w += histogram[k, s, b, 1]
-                sums[s, 2, b], sums[s, 3, b] = g, w
-            g += histogram[k, s, count, 0]
-            w += histogram[k, s, count, 1]
-            if w > 0.0:
-                add_terms(sums[s], count, g, w, l2)
+def sum_leaf(column, codes, own, level_rows, k, start, ends, scoring, scratch):
+    """Write ΣG and ΣW of a leaf's rows by bin, for the statistics of set ``own``.
+
+    Parameters
+    ----------
+    column : uint8 (n_rows,), codes of the set
+    k : number of the output
+    start, ends : start of the leaf, and ends of its chunks
+    codes, level_rows, scoring, scratch : as in `scan_combinations`
+    """
+    cells, packed, planes, n_bins = scratch.cells, scratch.packed, scratch.planes, scoring.n_bins
+    records, n_codes = level_rows.records[k], codes.n_codes[own]
+    for s in range(codes.first[own], codes.first[own + 1]):
+        for b in range(n_bins[s]):
+            planes[s, 0, b] = 0
+            planes[s, 1, b] = 0
+    begin = np.uint64(start)
+    for part in range(len(ends)):
+        end = np.uint64(ends[part])
+        sum_codes(column, level_rows.rows, records, begin, end, n_codes, cells)
+        for s in range(codes.first[own], codes.first[own + 1]):
+            for b in range(n_bins[s]):
+                packed[b] = 0
+            for code in range(np.uint64(n_codes)):
+                packed[np.uint64(codes.bins[s, code])] += cells[0, code] + cells[1, code]
+            for b in range(n_bins[s]):
+                planes[s, 0, b] += packed[b] >> HALF
+                planes[s, 1, b] += packed[b] & LOW
+        begin = end
+
+
+@inner_kernel
+def sum_codes(column, rows, records, begin, end, n_codes, cells):
+    """Write the packed sums of the rows at begin … end − 1 by code, as two histograms.
+
+    Consecutive rows often have the same code. In two histograms the second addition need not wait
+    for the first.
+    """
+    one = np.uint64(1)
+    for code in range(n_codes):
+        cells[0, code] = 0
+        cells[1, code] = 0
+    for i in range(begin, end - one, np.uint64(2)):
+        row, other = np.uint64(rows[i]), np.uint64(rows[i + one])
+        cells[0, np.uint64(column[row])] += records[i]
+        cells[1, np.uint64(column[other])] += records[i + one]
+    if (end - begin) % np.uint64(2):
+        last = end - one
+        cells[0, np.uint64(column[np.uint64(rows[last])])] += records[last]
+
+
+@inner_kernel
+def add_sums(planes, n_bins, scoring, sums):
+    """Add a leaf's score terms, of both sides of all splits of a statistic, to ``sums``."""
+    count, step, g, w = n_bins - 1, scoring.step, np.int64(0), np.int64(0)
+    for b in range(count):
+        g += planes[0, b]
+        w += planes[1, b]
+        sums[2, b], sums[3, b] = np.float64(g) * step[0], np.float64(w) * step[1]
+    g += planes[0, count]
+    w += planes[1, count]
+    if w > 0:
+        whole = np.float64(g) * step[0], np.float64(w) * step[1]
+        add_terms(sums, count, whole[0], whole[1], scoring.l2)

@@ -23,20 +23,23 @@ from algorithms.symmetric.kernels.category_tree import (
     find_slot,
     list_combinations,
 )
+from algorithms.symmetric.kernels.combination_statistics import StatisticCodes
 from algorithms.symmetric.kernels.combinations import (
-    KeyScratch,
+    CategoryScratch,
+    LevelRows,
     LevelScoring,
     ScoreScratch,
     StatisticCache,
+    order_records,
     scan_combinations,
+    write_column,
     write_combinations,
 )
 from algorithms.symmetric.kernels.grow_tree import find_redundant_split, split_leaves
 from algorithms.symmetric.kernels.leaf_steps import copy_to
 from algorithms.symmetric.kernels.partition import find_leaves
-from algorithms.symmetric.kernels.segment_scores import LeafRows
 from algorithms.symmetric.kernels.split_scores import build_level, scan_features
-from algorithms.symmetric.kernels.target_statistics import CountScratch, CtrArrays
+from algorithms.symmetric.kernels.target_statistics import CtrArrays
 
 
 class CategoryTree(NamedTuple):
@@ -47,19 +50,20 @@ class CategoryTree(NamedTuple):
     candidates: Candidates
     cache: StatisticCache
     ctrs: CtrArrays
+    codes: StatisticCodes
     n_bins: np.ndarray  # int64 (n_statistics,), bins of the statistics of a combination
     stride: int  # see `LevelScoring`
     model_size_reg: float
     orders: np.ndarray  # uint32 (n_permutations, n_rows), the last one assigns leaves; (1, 0): none
     leaf_columns: np.ndarray  # uint8 (depth, n_rows), scratch space
+    records: np.ndarray  # int64 (n_outputs, n_rows), scratch space: see `LevelRows`
+    chunks: np.ndarray  # uint32 (n_rows,), scratch space: see `LevelRows`
 
 
-class CategoryScratch(NamedTuple):
+class TreeScratch(NamedTuple):
     """Scratch space of one thread."""
 
-    codes: np.ndarray  # int32 (n_rows,)
-    keys: KeyScratch
-    counts: CountScratch
+    categories: CategoryScratch
     scores: ScoreScratch
 
 
@@ -73,7 +77,7 @@ def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, spl
     ----------
     arrays : GrowthArrays
     tree : CategoryTree
-    scratch : CategoryScratch
+    scratch : TreeScratch
     records, rows, scoring, seeds : as in `grow_alone`
     splits : int64 (depth, 3), written: see `choose_split`
     leaf_of : uint16 (n_rows,), written
@@ -86,8 +90,8 @@ def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, spl
     kind, l2, step, noise = scoring.kind, scoring.l2, scoring.step, scoring.noise
     permutation = search.state[PERMUTATION]
     for level in range(len(splits)):
-        list_combinations(search, tree.static, splits, level, scratch.keys)
-        write_new(tree, scratch, tree.orders[permutation])
+        list_combinations(search, tree.static, splits, level, scratch.categories)
+        write_new(tree, scratch, tree.orders[permutation][:0])
         build_level(
             tree.static.rows[permutation], records, rows, starts, ends, n_leaves // 2, features,
             n_bins, 0, len(features), stride, arrays.planes, arrays.work, sums,
@@ -98,17 +102,21 @@ def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, spl
         )  # fmt: skip
         seed = np.int64(seeds[level, 0])
         own = LevelScoring(kind, noise, seed, tree.n_bins, tree.stride, l2, step)
+        level_rows = LevelRows(rows, starts, ends, tree.records, tree.chunks)
+        order_records(records, level_rows, n_leaves)
         scan_combinations(
-            tree.cache.bins, listed_slots, records, LeafRows(rows, starts, ends), n_leaves, own,
-            scratch.scores, tree.candidates.score, tree.candidates.bin, 0, search.state[LISTED],
+            tree.cache, tree.codes, listed_slots, level_rows, n_leaves, own, scratch.scores,
+            tree.candidates.score, tree.candidates.bin, 0, search.state[LISTED],
         )  # fmt: skip
         split = splits[level]
         choose_split(
             search, tree.static, tree.candidates, tree.cache.n_levels, noise, seeds[level, 1],
             tree.model_size_reg, split,
         )  # fmt: skip
+        column = tree.leaf_columns[0]
         if split[COMBINATION] >= 0:
-            column = tree.cache.bins[search.known.slots[split[COMBINATION]], split[COLUMN]]
+            codes = tree.cache.codes[search.known.slots[split[COMBINATION]]]
+            write_column(tree.codes, split[COLUMN], codes, column)
         else:
             column = tree.static.columns[permutation, split[COLUMN]]
         split_leaves(column, split[BIN], rows, spare, starts, ends, arrays.places, n_leaves)
@@ -127,10 +135,10 @@ def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, spl
 
 @inner_kernel
 def write_new(tree, scratch, order):
-    """Write the statistics of the new combinations."""
+    """Write the statistics of the new combinations; ``order`` is as in `write_combinations`."""
     write_combinations(
-        tree.search.parts, tree.search.new, order, tree.ctrs, scratch.codes, scratch.keys,
-        scratch.counts, tree.cache, 0, tree.search.state[NEW],
+        tree.search.parts, tree.search.new, order, tree.ctrs, tree.codes, scratch.categories,
+        tree.cache, 0, tree.search.state[NEW],
     )  # fmt: skip
 
 
@@ -158,7 +166,7 @@ def copy_leaf_columns(tree, splits, slots):
     for level in range(len(splits)):
         out, column = tree.leaf_columns[level], splits[level, COLUMN]
         if splits[level, COMBINATION] >= 0:
-            copy_to(tree.cache.bins[slots[level], column], out)
+            write_column(tree.codes, column, tree.cache.codes[slots[level]], out)
         else:
             copy_to(tree.static.columns[len(tree.orders) - 1, column], out)
 

@@ -4,13 +4,16 @@ It makes the same values as the steps of `symmetric/leaf_values.py`, without a c
 each sum, which small tables spend most of their time on.
 """
 
+import math
+
 import numpy as np
 
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.symmetric.kernels.exponential import table_exp
 from algorithms.symmetric.kernels.leaf_sums import (
     DER1,
     DER2,
+    LOGISTIC,
     WEIGHT,
     add_to_scores,
     sum_leaves,
@@ -18,6 +21,11 @@ from algorithms.symmetric.kernels.leaf_sums import (
 )
 
 MIN_WEIGHT = np.float64(np.finfo(np.float32).eps)  # a block's leaf of less weight is left out
+
+
+LONGEST, LARGEST = 2.0, 460.0  # step, and |F|, up to which a decrease can be proven
+UNIT = 2.0**-53  # rounding error of one operation
+NOT_PROVEN = -1.0
 
 
 @kernel
@@ -40,9 +48,11 @@ def estimate_leaves(
     sums, steps, after : float64 (1, n_leaves, 3), (3, n_leaves) and (n_rows,), scratch space
     values, weights : float64 (n_leaves,), written
     """
-    step, scaled, changes = steps[0], steps[1], steps[2]
+    step, changes = steps[0], steps[2]
     values[:] = 0.0
-    loss = loss_of(kind, slope, score, y, weight) if has_backtracking else 0.0
+    can_prove = has_backtracking and kind == LOGISTIC and len(weight) == 0
+    size = largest_log(score) if can_prove else np.inf
+    loss, bound, is_known = 0.0, loss_bound(len(y), size), False
     left, is_first = iterations, True
     while left > 0:
         sums[:] = 0.0
@@ -58,20 +68,108 @@ def estimate_leaves(
             if left:
                 add_leaf_values(is_exp, step, changes, leaf_of, score)
             continue
-        scale = 1.0
-        while left >= 0:
-            for leaf in range(len(step)):
-                scaled[leaf] = step[leaf] * scale
-            copy_to(score, after)
-            add_leaf_values(is_exp, scaled, changes, leaf_of, after)
-            now = loss_of(kind, slope, after, y, weight)
-            if now < loss:
-                add_to(values, scaled)
-                copy_to(after, score)
-                loss = now
-                break
-            scale /= 2.0
-            left -= 1
+        write_changes(is_exp, step, changes)
+        reach = proven_step(sums[0], changes, len(y), len(y), size, bound)
+        if reach < 0.0 and not is_known:
+            loss, is_known = loss_of(kind, slope, score, y, weight), True
+            bound = min(bound, loss)
+            reach = proven_step(sums[0], changes, len(y), len(y), size, bound)
+        if reach >= 0.0:
+            add_to(values, step)
+            add_to_scores(is_exp, changes, leaf_of, score, 0, len(score))
+            size, is_known = size + reach, False
+            continue
+        rows = score, y, weight, leaf_of
+        given = rows, steps, after, values
+        loss, left = shorten_step(kind, slope, is_exp, *given, loss, left)
+        for leaf in range(len(step)):
+            reach = max(reach, abs(step[leaf]))
+        size += max(reach, 0.0)
+
+
+@linked_kernel
+def shorten_step(kind, slope, is_exp, rows, steps, after, values, loss, left):
+    """Halve a step until the loss falls; add it to the values and scores.
+
+    Returns the loss, and the iterations that are left.
+
+    Parameters
+    ----------
+    rows : score, y, weight and leaf_of, as in `estimate_leaves`
+    steps, after, values : as in `estimate_leaves`
+    loss : float, that of the scores
+    left : int, iterations
+    """
+    score, y, weight, leaf_of = rows
+    step, scaled, changes = steps[0], steps[1], steps[2]
+    scale = 1.0
+    while left >= 0:
+        for leaf in range(len(step)):
+            scaled[leaf] = step[leaf] * scale
+        copy_to(score, after)
+        add_leaf_values(is_exp, scaled, changes, leaf_of, after)
+        now = loss_of(kind, slope, after, y, weight)
+        if now < loss:
+            add_to(values, scaled)
+            copy_to(after, score)
+            return now, left
+        scale /= 2.0
+        left -= 1
+    return loss, left
+
+
+@kernel
+def largest_log(score):
+    """Return the largest |log eᶠ| of some scores; infinite or NaN if one is not positive."""
+    low, high = np.inf, 0.0
+    for i in range(len(score)):
+        low, high = min(low, score[i]), max(high, score[i])
+    return max(abs(math.log(low)), abs(math.log(high)))
+
+
+@kernel
+def loss_bound(n_rows, size):
+    """Return a bound on the log loss of rows without weights.
+
+    Parameters
+    ----------
+    size : largest |F|
+    """
+    return n_rows * (2.0 * size + 1.0)
+
+
+@kernel
+def proven_step(sums, changes, n_rows, n_added, size, bound):
+    """Return the largest |step| if a step surely lowers the computed log loss; else NOT_PROVEN.
+
+    Within a step s the second derivative of a row's loss grows at most by the factor e^|s|, so
+
+        loss(F + s) ≤ loss(F) − s ΣG − (e^|s| − 1 − |s|) ΣH
+
+    summed over the leaves. The decrease must exceed a bound on the rounding errors of both losses
+    and of the sums. Then the losses need not be computed.
+
+    Parameters
+    ----------
+    sums : float64 (n_leaves, 3), as in `sum_leaves`, of rows without weights
+    changes : float64 (n_leaves,), eˢ
+    n_rows : int
+    n_added : number of additions through which a row's loss passes
+    size : largest |F|; infinite if the loss is not that of rows without weights
+    bound : bound on the loss
+    """
+    if not size <= LARGEST:
+        return NOT_PROVEN
+    decrease = longest = 0.0
+    for leaf in range(len(changes)):
+        step = math.log(changes[leaf])
+        length = abs(step)
+        curvature = sums[leaf, DER2] * (math.expm1(length) - length)
+        decrease += sums[leaf, DER1] * step + curvature
+        longest = max(longest, length)
+    of_sums = (n_added + 8.0) * (bound + n_rows * longest)
+    error = 4.0 * UNIT * (of_sums + 16.0 * (size + 2.0) * n_rows)
+    return longest if longest <= LONGEST and decrease > error else NOT_PROVEN
 
 
 @inner_kernel
@@ -111,6 +209,12 @@ def loss_of(kind, slope, score, y, weight):
 @inner_kernel
 def add_leaf_values(is_exp, values, changes, leaf_of, score):
     """Add leaf values to the scores of all rows; ``changes`` is scratch space."""
+    write_changes(is_exp, values, changes)
+    add_to_scores(is_exp, changes, leaf_of, score, 0, len(score))
+
+
+@inner_kernel
+def write_changes(is_exp, values, changes):
+    """Write leaf values as they change stored scores: v, or eᵛ."""
     for leaf in range(len(values)):
         changes[leaf] = table_exp(values[leaf]) if is_exp else values[leaf]
-    add_to_scores(is_exp, changes, leaf_of, score, 0, len(score))

@@ -89,7 +89,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
             Columns of a frame with a categorical dtype are categorical. NaN is missing.
         y : array-like of shape (n_rows,)
         sample_weight : array-like of shape (n_rows,), default=None
-            Rows of weight 0 are left out.
+            Rows of weight 0 are left out. Weights are divided by their mean.
 
         Returns
         -------
@@ -104,6 +104,8 @@ class BaseBoosting(AllThreads, BaseEstimator):
         if weight is not None:
             weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
             weight, X, y = drop_unweighted(weight, X, y)
+            weight = weight / weight.max()
+            weight /= weight.mean()  # the unit of the weights does not matter
         is_categorical = find_categorical(self, self.categorical_features, ordered)
         n_scores = self._n_scores()
         self.effort_ = self._find_effort(X.shape, n_scores)

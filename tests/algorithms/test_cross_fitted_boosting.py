@@ -146,6 +146,16 @@ def test_categories_given_by_position_are_those_of_the_frame():
     np.testing.assert_array_equal(by_frame, by_position)
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_the_unit_of_the_weights_does_not_matter(unit):
+    X, y = regression_table()
+    weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    plain, scaled = (
+        BoostingRegressor(**LOW).fit(X, y, sample_weight=weight * u).predict(X) for u in (1.0, unit)
+    )
+    np.testing.assert_array_equal(scaled, plain)
+
+
 def test_rows_of_weight_0_are_left_out():
     X, y = regression_table()
     weight = np.ones(len(y))

@@ -155,13 +155,13 @@ class LightGBMInterface:
         start = {"init_score": init_score, "init_model": init_model}
         return self._fit((X, y, sample_weight), tables, evaluation, names, start)
 
-    @timed_fit
     def _check_saved_params(self):
         """Raise ValueError if a parameter of a model file is invalid, under any of its names."""
         core = self._resolved()
         read_lightgbm_values(core)
         core._validate_params()  # noqa: SLF001 - a copy of this estimator
 
+    @timed_fit
     def _fit(self, rows, tables, evaluation, names, start, ranking=None):
         """Train the model; the arguments are those of `fit` by their subject.
 

@@ -34,7 +34,7 @@ MADE_LATER = ("_narrow", "_masks", "_saved", "_seen")  # caches that are not pic
 PACKED = frozenset(
     (
         *("roots", "numbers", "reading", "is_median", "values", "output", "start", "categorical"),
-        *("weight", "steps", "bits", "values_of_steps", "nodes", "paths"),
+        *("weight", "steps", "bits", "values_of_steps", "nodes", "paths", "linear"),
     )
 )  # attributes that `pack_trees` returns
 
@@ -50,7 +50,6 @@ class FastPredictor:
         rows packing takes a tenth of the time of training.
     """
 
-    linear = None  # `LinearTerms`, of trees with linear leaves
     _seen = 0  # number of rows predicted so far, in calls with more than a few
 
     def __init__(self, ensemble, *, pack_now=True):
@@ -60,10 +59,15 @@ class FastPredictor:
 
     def __getattr__(self, name):
         """Pack the trees when one of these attributes is first needed."""
-        if name not in PACKED or "ensemble" not in self.__dict__ or "roots" in self.__dict__:
+        if name not in PACKED or "ensemble" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.__dict__ |= pack_trees(self.ensemble)
-        return getattr(self, name)
+        if "roots" not in self.__dict__:
+            self.__dict__ |= pack_trees(self.ensemble)
+        if name not in self.__dict__:
+            if name == "linear":  # of a predictor that an older version pickled
+                return None
+            raise AttributeError(f"the packed trees have no {name!r}")
+        return self.__dict__[name]  # another thread may have packed them
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name not in MADE_LATER}

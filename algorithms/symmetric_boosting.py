@@ -228,7 +228,8 @@ class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetric
     loss_function : str, optional
         "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Expectile:alpha=0.9", "Huber:delta=1",
         "Poisson", "Tweedie:variance_power=1.5" or "CrossEntropy". The predictions of Poisson and
-        Tweedie are means.
+        Tweedie are means. With "MultiQuantile:alpha=0.1,0.5,0.9" predictions have a column for
+        each quantile (Koenker and Bassett 1978: Regression quantiles).
     """
 
     def _y_checks(self):

@@ -29,7 +29,7 @@ from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.leafwise_categories import LeafwiseCategoryGrower
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower
-from algorithms.symmetric.metrics import find_metric
+from algorithms.symmetric.metrics import find_metric, find_output_metric
 from algorithms.symmetric.monotone import MonotoneBooster, read_monotone
 from algorithms.symmetric.objectives import find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
@@ -238,6 +238,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _find_metric(self):
         """Return the metric of the evaluation sets, as `metrics.find_metric` does."""
+        if self._objective.has_several_outputs:
+            return find_output_metric(self.eval_metric, self._objective)
         is_classifier = hasattr(self, "classes_")
         return find_metric(self.eval_metric, self._objective, is_classifier=is_classifier)
 

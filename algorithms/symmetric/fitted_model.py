@@ -90,6 +90,11 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
                 "a model with categorical columns has tables of target statistics, which only this "
                 "project's format and CatBoost's can store: use format='harness' or 'json'"
             )
+        if len(self._start) > 1 and not self.ensemble_.classes and written != "harness":
+            raise ModelFileError(
+                "a regression with several outputs can only be stored in this project's format: "
+                "use format='harness'"
+            )
         super().save_model(path, format=kind)
 
     def _describe(self, names):
@@ -292,7 +297,7 @@ class ValuePredictions:
     """Mixin with the predictions of a model of one value per row."""
 
     def predict(self, X, ntree_start=0, ntree_end=0):
-        """Return predicted values, float64 (n_rows,).
+        """Return predicted values, float64 (n_rows,), or (n_rows, n_outputs) if several.
 
         Parameters
         ----------

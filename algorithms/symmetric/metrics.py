@@ -46,6 +46,31 @@ def expectile(alpha):
 WITH_PARAMETER = {"Quantile": pinball, "Expectile": expectile, "Huber": huber, "Tweedie": tweedie}
 
 
+def several_pinball(levels):
+    """Return the mean pinball loss of several quantiles, as a function of a row."""
+    losses = [pinball(level) for level in levels]
+
+    def loss(y, found):
+        return np.mean([one(y, found[:, k]) for k, one in enumerate(losses)], axis=0)
+
+    return loss
+
+
+def find_output_metric(wanted, objective):
+    """Return the metric of a loss of several outputs, as `find_metric` does.
+
+    Raises
+    ------
+    ValueError
+        If another metric is wanted.
+    """
+    if wanted not in (None, objective.text):
+        raise ValueError(
+            f"eval_metric is not supported for {objective.text}: its metric is the loss"
+        )
+    return objective.text, partial(mean_loss, several_pinball(objective.levels), False), False
+
+
 def find_metric(wanted, objective, *, is_classifier):
     """Return a metric: (name, function (y, prediction, weight), whether higher is better).
 

@@ -229,7 +229,9 @@ class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetric
         "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Expectile:alpha=0.9", "Huber:delta=1",
         "Poisson", "Tweedie:variance_power=1.5" or "CrossEntropy". The predictions of Poisson and
         Tweedie are means. With "MultiQuantile:alpha=0.1,0.5,0.9" predictions have a column for
-        each quantile (Koenker and Bassett 1978: Regression quantiles).
+        each quantile (Koenker and Bassett 1978: Regression quantiles). Those of
+        "RMSEWithUncertainty" are the mean and the variance of a normal distribution; `ensemble_`
+        has the mean and the logarithm of the standard deviation (`symmetric/uncertainty.py`).
     """
 
     def _y_checks(self):

@@ -31,7 +31,7 @@ from algorithms.symmetric.leafwise_categories import LeafwiseCategoryGrower
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower
 from algorithms.symmetric.metrics import find_metric, find_output_metric
 from algorithms.symmetric.monotone import MonotoneBooster, read_monotone
-from algorithms.symmetric.objectives import find_objective
+from algorithms.symmetric.objectives import NORMAL, find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
 from algorithms.symmetric.ordered_categories import OrderedCategoryGrower
 from algorithms.symmetric.ordered_grower import OrderedGrower
@@ -44,6 +44,7 @@ from algorithms.symmetric.params import (
     resolve,
 )
 from algorithms.symmetric.round_batches import add_in_batches, can_batch
+from algorithms.symmetric.uncertainty import NormalBooster
 
 ALL_EQUAL = np.empty(0, np.float32)
 
@@ -358,6 +359,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
             plain = MonotoneBooster if params.signs.any() else Booster
+            plain = NormalBooster if self._objective.kind == NORMAL else plain
             return OrderedBooster if is_ordered else plain
         from algorithms.parity.catboost_category_random import SampledCatBoostCategoryBooster
         from algorithms.parity.catboost_leaves import CatBoostBooster

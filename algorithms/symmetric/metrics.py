@@ -13,7 +13,8 @@ from algorithms.newton.metrics import (
     mean_loss,
     one_column_loss,
 )
-from algorithms.symmetric.objectives import read_parameter
+from algorithms.symmetric.objectives import NORMAL, read_parameter
+from algorithms.symmetric.uncertainty import negative_log_likelihood
 
 TINY = 1e-16
 
@@ -68,6 +69,8 @@ def find_output_metric(wanted, objective):
         raise ValueError(
             f"eval_metric is not supported for {objective.text}: its metric is the loss"
         )
+    if objective.kind == NORMAL:
+        return objective.text, partial(mean_loss, negative_log_likelihood, False), False
     return objective.text, partial(mean_loss, several_pinball(objective.levels), False), False
 
 

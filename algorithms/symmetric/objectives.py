@@ -12,8 +12,9 @@ from algorithms.symmetric.kernels import leaf_sums as kinds
 
 REGRESSION = (
     *("RMSE", "MAE", "Quantile", "Expectile", "Huber", "Poisson", "Tweedie", "CrossEntropy"),
-    "MultiQuantile",
+    *("MultiQuantile", "RMSEWithUncertainty"),
 )
+NORMAL = -1  # kind of RMSEWithUncertainty, whose derivatives `symmetric/uncertainty.py` has
 BINARY = ("Logloss", "CrossEntropy")
 CLASSES = ("MultiClass",)
 KINDS = {
@@ -21,6 +22,7 @@ KINDS = {
     "MAE": (kinds.QUANTILE, "identity"),
     "Quantile": (kinds.QUANTILE, "identity"),
     "MultiQuantile": (kinds.QUANTILE, "identity"),
+    "RMSEWithUncertainty": (NORMAL, "identity"),
     "Expectile": (kinds.EXPECTILE, "identity"),
     "Huber": (kinds.HUBER, "identity"),
     "Poisson": (kinds.POISSON, "exp"),
@@ -31,6 +33,7 @@ KINDS = {
 }
 ITERATIONS = {  # default leaf_estimation_iterations of Newton and Gradient
     "RMSE": (1, 1),
+    "RMSEWithUncertainty": (1, 1),
     "MAE": (1, 1),
     "Quantile": (1, 1),
     "Expectile": (5, 10),
@@ -95,7 +98,7 @@ class Objective:
     @property
     def has_several_outputs(self):
         """Whether a regression predicts several values per row."""
-        return bool(self.levels)
+        return bool(self.levels) or self.kind == NORMAL
 
     @property
     def is_exp(self):
@@ -121,6 +124,8 @@ class Objective:
 
     def first_scores(self, y, weight, *, from_average):
         """Return the initial scores, float64 (n_scores,)."""
+        if self.kind == NORMAL:
+            return first_normal_scores(y, weight)
         start = np.zeros(self.n_scores)
         if not from_average:
             return start
@@ -162,7 +167,7 @@ def find_objective(params, n_classes):
     if name == "MultiQuantile":
         levels = read_levels(options)
         return Objective(name, kind, link, len(levels), options=options, levels=levels)
-    n_scores = max(n_classes, 2) if kind == kinds.SOFTMAX else 1
+    n_scores = max(n_classes, 2) if kind == kinds.SOFTMAX else 2 if kind == NORMAL else 1
     return Objective(name, kind, link, n_scores, read_parameter(name, options), options)
 
 
@@ -188,6 +193,26 @@ def read_parameter(name, options):
             f"{between}, as in '{name}:{wanted}={example}'"
         )
     return number
+
+
+def first_normal_scores(y, weight):
+    """Return the mean and the logarithm of the standard deviation of y, float64 (2,).
+
+    Parameters
+    ----------
+    y, weight : (n_rows,) float32; weight is (0,) if all are 1
+
+    Raises
+    ------
+    ValueError
+        If all values of y are equal.
+    """
+    if (y == y[0]).all():
+        raise ValueError("loss_function 'RMSEWithUncertainty' needs y with at least two values")
+    y, weights = y.astype(np.float64), weight if len(weight) else None
+    mean = np.average(y, weights=weights)
+    variance = np.average((y - mean) ** 2, weights=weights)
+    return np.array([mean, 0.5 * np.log(variance)])
 
 
 def read_levels(options):

@@ -10,14 +10,16 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 4)).astype(np.float32)
 Y = X[:, 0] * 2 + np.sin(2 * X[:, 1]) + rng.normal(size=400) * (0.3 + np.abs(X[:, 2]))
 QUANTILES = "MultiQuantile:alpha=0.1,0.5,0.9"
-LOSSES = (QUANTILES,)
+NORMAL = "RMSEWithUncertainty"
+LOSSES = (QUANTILES, NORMAL)
 FIXED = {"bootstrap_type": "No", "random_strength": 0, "random_seed": 0, "learning_rate": 0.3}
 
 
-def train_both(loss, *given, **params):
+def train_both(loss, *given, sample_weight=None, **params):
     params = FIXED | {"loss_function": loss, "iterations": 12} | params
     theirs = catboost.CatBoostRegressor(verbose=0, allow_writing_files=False, **params)
-    return SymmetricBoostingRegressor(**params).fit(*given), theirs.fit(*given)
+    ours = SymmetricBoostingRegressor(**params).fit(*given, sample_weight)
+    return ours, theirs.fit(*given, sample_weight=sample_weight)
 
 
 @pytest.mark.parametrize("iterations", [1, 12])
@@ -25,6 +27,29 @@ def train_both(loss, *given, **params):
 def test_predictions_are_catboosts(loss, iterations):
     ours, theirs = train_both(loss, X, Y, iterations=iterations)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["Newton", "Gradient"])
+@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_of_mean_and_deviation_are_catboosts(method, steps, weighted):
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(Y)) if weighted else None
+    params = {"leaf_estimation_method": method, "leaf_estimation_iterations": steps}
+    ours, theirs = train_both(NORMAL, X, Y, sample_weight=weight, **params)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5, atol=1e-6)
+
+
+def test_last_stage_is_the_prediction():
+    model = SymmetricBoostingRegressor(loss_function=NORMAL, iterations=3).fit(X, Y)
+    *_, last = model.staged_predict(X)
+    np.testing.assert_allclose(last, model.predict(X))
+    raw = model.ensemble_.raw(X)
+    np.testing.assert_allclose(last[:, 1], np.exp(raw[:, 1]) ** 2)
+
+
+def test_constant_targets_are_refused():
+    with pytest.raises(ValueError, match="at least two values"):
+        SymmetricBoostingRegressor(loss_function=NORMAL).fit(X, np.ones(len(Y)))
 
 
 def test_start_from_zero_is_catboosts():

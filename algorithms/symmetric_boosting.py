@@ -35,10 +35,11 @@ from algorithms.model_io.init_model import code_labels
 from algorithms.symmetric.base import BaseSymmetricBoosting, read_targets
 from algorithms.symmetric.class_weights import refuse_class_weights, weigh_classes
 from algorithms.symmetric.fitted_model import ValuePredictions
+from algorithms.symmetric.virtual_ensembles import VirtualEnsembles
 from harness import ALL_TASKS, Accepts, Algorithm, EstimatorAdapter, hookimpl
 
 
-class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
+class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetricBoosting):
     """Classifier of boosted symmetric trees with CatBoost's parameter names and defaults.
 
     Parameters
@@ -217,7 +218,9 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
             yield self.classes_.take(proba.argmax(axis=1))
 
 
-class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetricBoosting):
+class SymmetricBoostingRegressor(
+    VirtualEnsembles, RegressorMixin, ValuePredictions, BaseSymmetricBoosting
+):
     """Regressor of boosted symmetric trees with CatBoost's parameter names and defaults.
 
     Parameters and attributes are those of `SymmetricBoostingClassifier`, except the ones about
@@ -228,7 +231,10 @@ class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetric
     loss_function : str, optional
         "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Expectile:alpha=0.9", "Huber:delta=1",
         "Poisson", "Tweedie:variance_power=1.5" or "CrossEntropy". The predictions of Poisson and
-        Tweedie are means.
+        Tweedie are means. With "MultiQuantile:alpha=0.1,0.5,0.9" predictions have a column for
+        each quantile (Koenker and Bassett 1978: Regression quantiles). Those of
+        "RMSEWithUncertainty" are the mean and the variance of a normal distribution; `ensemble_`
+        has the mean and the logarithm of the standard deviation (`symmetric/uncertainty.py`).
     """
 
     def _y_checks(self):

@@ -29,9 +29,9 @@ from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.leafwise_categories import LeafwiseCategoryGrower
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower
-from algorithms.symmetric.metrics import find_metric
+from algorithms.symmetric.metrics import find_metric, find_output_metric
 from algorithms.symmetric.monotone import MonotoneBooster, read_monotone
-from algorithms.symmetric.objectives import find_objective
+from algorithms.symmetric.objectives import NORMAL, find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
 from algorithms.symmetric.ordered_categories import OrderedCategoryGrower
 from algorithms.symmetric.ordered_grower import OrderedGrower
@@ -44,6 +44,7 @@ from algorithms.symmetric.params import (
     resolve,
 )
 from algorithms.symmetric.round_batches import add_in_batches, can_batch
+from algorithms.symmetric.uncertainty import NormalBooster
 
 ALL_EQUAL = np.empty(0, np.float32)
 
@@ -238,6 +239,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _find_metric(self):
         """Return the metric of the evaluation sets, as `metrics.find_metric` does."""
+        if self._objective.has_several_outputs:
+            return find_output_metric(self.eval_metric, self._objective)
         is_classifier = hasattr(self, "classes_")
         return find_metric(self.eval_metric, self._objective, is_classifier=is_classifier)
 
@@ -356,6 +359,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
             plain = MonotoneBooster if params.signs.any() else Booster
+            plain = NormalBooster if self._objective.kind == NORMAL else plain
             return OrderedBooster if is_ordered else plain
         from algorithms.parity.catboost_category_random import SampledCatBoostCategoryBooster
         from algorithms.parity.catboost_leaves import CatBoostBooster

@@ -87,8 +87,8 @@ class Booster:
                 work = np.empty(len(score))
                 differentiate_classes(score, y, weight, work, g, *rows)
             else:
-                given = score[0], y, weight, g[0]
-                differentiate(objective.kind, objective.slope, *given, *rows)
+                for k, slope in enumerate(objective.slopes):
+                    differentiate(objective.kind, slope, score[k], y, weight, g[k], *rows)
 
         self.workers.share(share, -(-n_rows // ROWS))
 

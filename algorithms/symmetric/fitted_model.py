@@ -25,6 +25,7 @@ from algorithms.symmetric.bit_predictor import BitPredictor
 from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
 from algorithms.symmetric.tree import SymmetricTree
+from algorithms.symmetric.uncertainty import predict_normal
 
 COLUMNS = "n_columns"  # key of the number of columns of X, by which a cut file is detected
 
@@ -89,6 +90,11 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             raise ModelFileError(
                 "a model with categorical columns has tables of target statistics, which only this "
                 "project's format and CatBoost's can store: use format='harness' or 'json'"
+            )
+        if len(self._start) > 1 and not self.ensemble_.classes and written != "harness":
+            raise ModelFileError(
+                "a regression with several outputs can only be stored in this project's format: "
+                "use format='harness'"
             )
         super().save_model(path, format=kind)
 
@@ -161,7 +167,10 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         """Set the fitted attributes from a model read from a file."""
         self._trees = trees_from(ensemble)
         self._start = ensemble.base
-        self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
+        name = (self.objective or "").partition(":")[0] if ensemble.n_outputs > 1 else ""
+        self._objective = SimpleNamespace(
+            name=name, link=ensemble.link, n_scores=ensemble.n_outputs
+        )
         self._take_ensemble(ensemble)
         self.__dict__.setdefault("n_iter_", len(self._trees))
         self.__dict__.setdefault("evals_result_", {})
@@ -214,6 +223,8 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     def _predict_scores(self, raw):
         """Return predictions from raw scores: values or class probabilities; float64."""
+        if getattr(self._objective, "name", None) == "RMSEWithUncertainty":
+            return predict_normal(raw)
         return self.ensemble_.from_raw(raw)
 
     def _staged_raw(self, X):
@@ -292,7 +303,7 @@ class ValuePredictions:
     """Mixin with the predictions of a model of one value per row."""
 
     def predict(self, X, ntree_start=0, ntree_end=0):
-        """Return predicted values, float64 (n_rows,).
+        """Return predicted values, float64 (n_rows,), or (n_rows, n_outputs) if several.
 
         Parameters
         ----------

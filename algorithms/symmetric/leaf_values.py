@@ -2,7 +2,7 @@
 
     Newton      v = ΣG / (−ΣH + λ′)
     Gradient    v = ΣG / (ΣW + λ′)          λ′ = λ ΣW_all / n
-    Exact       the quantile of the residuals of MAE and Quantile
+    Exact       the quantile of the residuals of MAE, Quantile and MultiQuantile
 
 Several iterations repeat the step from the scores that the last one led to. With backtracking a
 step is halved until the loss falls; each halving counts as an iteration. Sums are taken over
@@ -220,15 +220,17 @@ class LeafEstimator:
         return solve_positive(matrix, sums[:, :k].T.copy()).T
 
     def _quantiles(self, score, grown):
-        """Return the quantile of the residuals of each leaf, (n_leaves, 1)."""
+        """Return the quantile of the residuals of each leaf, (n_leaves, n_scores)."""
         weights = self._quantile_weights()
-        residual = (self.y.astype(np.float64) - score[0]).astype(np.float32)
-        values = np.zeros((grown.n_leaves, 1))
+        residual = (self.y.astype(np.float64) - score).astype(np.float32)
+        levels = self.objective.levels or (self.objective.parameter,)
+        values = np.zeros((grown.n_leaves, len(levels)))
         order = np.argsort(grown.leaf_of, kind="stable")
         ends = np.cumsum(np.bincount(grown.leaf_of, minlength=grown.n_leaves))
         for leaf, rows in enumerate(np.split(order, ends[:-1])):
             weight = weights[rows] if len(weights) else weights
-            values[leaf] = weighted_quantile(residual[rows], weight, self.objective.parameter)
+            for k, level in enumerate(levels):
+                values[leaf, k] = weighted_quantile(residual[k, rows], weight, level)
         return values
 
     def _quantile_weights(self):

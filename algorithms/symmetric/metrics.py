@@ -13,7 +13,8 @@ from algorithms.newton.metrics import (
     mean_loss,
     one_column_loss,
 )
-from algorithms.symmetric.objectives import read_parameter
+from algorithms.symmetric.objectives import NORMAL, read_parameter
+from algorithms.symmetric.uncertainty import negative_log_likelihood
 
 TINY = 1e-16
 
@@ -44,6 +45,33 @@ def expectile(alpha):
 
 
 WITH_PARAMETER = {"Quantile": pinball, "Expectile": expectile, "Huber": huber, "Tweedie": tweedie}
+
+
+def several_pinball(levels):
+    """Return the mean pinball loss of several quantiles, as a function of a row."""
+    losses = [pinball(level) for level in levels]
+
+    def loss(y, found):
+        return np.mean([one(y, found[:, k]) for k, one in enumerate(losses)], axis=0)
+
+    return loss
+
+
+def find_output_metric(wanted, objective):
+    """Return the metric of a loss of several outputs, as `find_metric` does.
+
+    Raises
+    ------
+    ValueError
+        If another metric is wanted.
+    """
+    if wanted not in (None, objective.text):
+        raise ValueError(
+            f"eval_metric is not supported for {objective.text}: its metric is the loss"
+        )
+    if objective.kind == NORMAL:
+        return objective.text, partial(mean_loss, negative_log_likelihood, False), False
+    return objective.text, partial(mean_loss, several_pinball(objective.levels), False), False
 
 
 def find_metric(wanted, objective, *, is_classifier):

@@ -51,7 +51,8 @@ def read_monotone(params, names, objective, n_features, categorical):
         raise ValueError(f"{name} is not supported with boosting_type='Ordered'")
     if params.grow_policy != "SymmetricTree":
         raise ValueError(f"{name} needs grow_policy='SymmetricTree', not {params.grow_policy!r}")
-    if objective.kind == SOFTMAX or objective.is_pairwise:
+    is_single = objective.kind != SOFTMAX and not objective.has_several_outputs
+    if not is_single or objective.is_pairwise:
         raise ValueError(f"{name} is not supported for loss {objective.name}")
     return signs
 

@@ -1,7 +1,7 @@
 """Objectives of symmetric-tree boosting under CatBoost's names.
 
 `symmetric/kernels/leaf_sums.py` has the derivatives. The initial score is the mean for RMSE, a
-quantile for MAE and Quantile, and 0 for the other losses.
+quantile for MAE and Quantile, the quantiles for MultiQuantile, and 0 for the other losses.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,17 @@ from algorithms.symmetric.kernels import leaf_sums as kinds
 
 REGRESSION = (
     *("RMSE", "MAE", "Quantile", "Expectile", "Huber", "Poisson", "Tweedie", "CrossEntropy"),
+    *("MultiQuantile", "RMSEWithUncertainty"),
 )
+NORMAL = -1  # kind of RMSEWithUncertainty, whose derivatives `symmetric/uncertainty.py` has
 BINARY = ("Logloss", "CrossEntropy")
 CLASSES = ("MultiClass",)
 KINDS = {
     "RMSE": (kinds.RMSE, "identity"),
     "MAE": (kinds.QUANTILE, "identity"),
     "Quantile": (kinds.QUANTILE, "identity"),
+    "MultiQuantile": (kinds.QUANTILE, "identity"),
+    "RMSEWithUncertainty": (NORMAL, "identity"),
     "Expectile": (kinds.EXPECTILE, "identity"),
     "Huber": (kinds.HUBER, "identity"),
     "Poisson": (kinds.POISSON, "exp"),
@@ -29,6 +33,7 @@ KINDS = {
 }
 ITERATIONS = {  # default leaf_estimation_iterations of Newton and Gradient
     "RMSE": (1, 1),
+    "RMSEWithUncertainty": (1, 1),
     "MAE": (1, 1),
     "Quantile": (1, 1),
     "Expectile": (5, 10),
@@ -63,6 +68,7 @@ class Objective:
     n_scores: int
     parameter: float = 0.5
     options: str = ""  # text after the colon of loss_function
+    levels: tuple = ()  # the quantiles of MultiQuantile, one for each score
 
     is_pairwise = False  # whether it is a loss of pairs of rows
     can_backtrack = True  # whether the loss can be computed
@@ -83,6 +89,16 @@ class Objective:
     def slope(self):
         """The parameter of the loss in float32, as CatBoost reads it."""
         return float(np.float32(self.parameter))
+
+    @property
+    def slopes(self):
+        """The parameter of each score in float32, for losses without classes."""
+        return tuple(float(np.float32(level)) for level in self.levels) or (self.slope,)
+
+    @property
+    def has_several_outputs(self):
+        """Whether a regression predicts several values per row."""
+        return bool(self.levels) or self.kind == NORMAL
 
     @property
     def is_exp(self):
@@ -108,13 +124,16 @@ class Objective:
 
     def first_scores(self, y, weight, *, from_average):
         """Return the initial scores, float64 (n_scores,)."""
+        if self.kind == NORMAL:
+            return first_normal_scores(y, weight)
         start = np.zeros(self.n_scores)
         if not from_average:
             return start
         if self.kind == kinds.RMSE:
             start[0] = np.float32(weighted_mean(y, weight))
         elif self.kind == kinds.QUANTILE:
-            start[0] = weighted_quantile(y, weight, self.parameter)
+            levels = self.levels or (self.parameter,)
+            start[:] = [weighted_quantile(y, weight, level) for level in levels]
         elif self.kind == kinds.LOGISTIC:
             p = np.clip(weighted_mean(y, weight), 1e-6, 1.0 - 1e-6)
             start[0] = np.log(p / (1.0 - p))
@@ -145,7 +164,10 @@ def find_objective(params, n_classes):
             f"loss_function {name!r} is not supported for {task}: use one of {allowed}"
         )
     kind, link = KINDS[name]
-    n_scores = max(n_classes, 2) if kind == kinds.SOFTMAX else 1
+    if name == "MultiQuantile":
+        levels = read_levels(options)
+        return Objective(name, kind, link, len(levels), options=options, levels=levels)
+    n_scores = max(n_classes, 2) if kind == kinds.SOFTMAX else 2 if kind == NORMAL else 1
     return Objective(name, kind, link, n_scores, read_parameter(name, options), options)
 
 
@@ -171,6 +193,41 @@ def read_parameter(name, options):
             f"{between}, as in '{name}:{wanted}={example}'"
         )
     return number
+
+
+def first_normal_scores(y, weight):
+    """Return the mean and the logarithm of the standard deviation of y, float64 (2,).
+
+    Parameters
+    ----------
+    y, weight : (n_rows,) float32; weight is (0,) if all are 1
+
+    Raises
+    ------
+    ValueError
+        If all values of y are equal.
+    """
+    if (y == y[0]).all():
+        raise ValueError("loss_function 'RMSEWithUncertainty' needs y with at least two values")
+    y, weights = y.astype(np.float64), weight if len(weight) else None
+    mean = np.average(y, weights=weights)
+    variance = np.average((y - mean) ** 2, weights=weights)
+    return np.array([mean, 0.5 * np.log(variance)])
+
+
+def read_levels(options):
+    """Return the quantiles of MultiQuantile, tuple of float, from text such as "alpha=0.1,0.9"."""
+    key, _, values = options.partition("=")
+    try:
+        levels = tuple(float(value) for value in values.split(","))
+    except ValueError:
+        levels = ()
+    if key != "alpha" or len(levels) < 2 or not all(0.0 < level < 1.0 for level in levels):
+        raise ValueError(
+            f"loss_function MultiQuantile{':' * bool(options)}{options} needs at least two values "
+            "of alpha between 0 and 1, as in 'MultiQuantile:alpha=0.1,0.5,0.9'"
+        )
+    return levels
 
 
 def weighted_mean(y, weight):

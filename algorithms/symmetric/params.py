@@ -147,7 +147,9 @@ def read_method(params, objective):
     if method == "Exact" and params.approx_on_full_history:
         raise ValueError("approx_on_full_history needs leaf_estimation_method='Gradient'")
     if method == "Exact" and objective.kind != QUANTILE:
-        raise ValueError("leaf_estimation_method='Exact' is for the losses MAE and Quantile")
+        raise ValueError("leaf_estimation_method='Exact' is for MAE, Quantile and MultiQuantile")
+    if method != "Exact" and objective.name == "MultiQuantile":
+        raise ValueError("loss_function 'MultiQuantile' needs leaf_estimation_method='Exact'")
     if method == "Newton" and objective.kind == QUANTILE:
         raise ValueError(
             f"leaf_estimation_method='Newton' needs second derivatives; {objective.name} has none"
@@ -158,7 +160,8 @@ def read_method(params, objective):
 def check_boosting(params, objective):
     """Raise ValueError if the parameters of ordered boosting do not fit together."""
     is_ordered = params.boosting_type == "Ordered"
-    if objective.is_pairwise and (is_ordered or params.parity is not None):
+    is_plain_only = objective.is_pairwise or objective.has_several_outputs
+    if is_plain_only and (is_ordered or params.parity is not None):
         name = "boosting_type='Ordered'" if is_ordered else "parity"
         raise ValueError(f"{name} is not supported for loss {objective.name}")
     if params.approx_on_full_history and not is_ordered:

@@ -103,9 +103,9 @@ class BaseBoosting(AllThreads, BaseEstimator):
         weight = sample_weight
         if weight is not None:
             weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-            weight, X, y = drop_unweighted(weight, X, y)
-            weight = weight / weight.max()
-            weight /= weight.mean()  # the unit of the weights does not matter
+            weight = weight / max(weight.max(), np.finfo(np.float64).tiny)
+            weight, X, y = drop_unweighted(weight, X, y)  # quotients may be 0
+            weight = weight / weight.mean()  # the unit of the weights does not matter
         is_categorical = find_categorical(self, self.categorical_features, ordered)
         n_scores = self._n_scores()
         self.effort_ = self._find_effort(X.shape, n_scores)

@@ -203,6 +203,8 @@ class LightGBMInterface:
             X, y = name_columns(as_rows(X), feature_name), as_vector(y)
         weights, class_weights = evaluation["weights"], evaluation.pop("class_weights")
         table_names = evaluation["names"]
+        if any(is_pair(one) and is_streamed(one[0]) for one in tables or ()):
+            raise ValueError("eval_set needs tables in memory, not paths of files or batches")
         evaluation |= {
             "tables": read_pairs(tables, feature_name),
             "weights": weigh_tables(tables, weights, class_weights),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import _check_y, column_or_1d
 
 from algorithms.compat.inputs import as_rows, as_vector
@@ -20,6 +21,7 @@ from algorithms.gbdt.missing_values import replace_missing
 from algorithms.gbdt.row_order import SAMPLE, find_order_tree, order_of_places
 from algorithms.gbdt.split_table import split_columns
 
+PAIR = 2
 PARQUET_ROWS = 1 << 16  # rows that are read together
 BUFFER_BYTES = 1 << 20  # of a column; otherwise whole row groups are read into memory
 
@@ -37,9 +39,28 @@ class Batches:
 
     read: object
 
+    def __post_init__(self):
+        if not callable(self.read):
+            raise TypeError(
+                f"Batches needs a function that returns a new iterator at each call, not "
+                f"{type(self.read).__name__}"
+            )
+
+    def pairs(self):
+        """Yield X and y of each batch; raise ValueError if one is not a pair of them."""
+        batches = self.read()
+        if batches is None:
+            raise ValueError("the function of Batches returned None instead of an iterator")
+        for batch in batches:
+            if not isinstance(batch, tuple | list) or len(batch) != PAIR:
+                raise ValueError("each batch must be a pair (X, y)")
+            if sparse.issparse(batch[0]):
+                raise ValueError("X of a batch is sparse: only dense batches are supported")
+            yield batch
+
     def mapped(self, name_columns):
         """Return these batches with a function applied to each X, and Arrow tables read."""
-        return Batches(lambda: ((name_columns(as_rows(X)), as_vector(y)) for X, y in self.read()))
+        return Batches(lambda: ((name_columns(as_rows(X)), as_vector(y)) for X, y in self.pairs()))
 
 
 def is_streamed(X):
@@ -73,7 +94,7 @@ def read_parquet(path, target):
         if target not in names:
             raise ValueError(f"{path} has no column {target!r}; it has {', '.join(names[:20])}")
         for batch in file.iter_batches(PARQUET_ROWS, use_threads=False):
-            frame = batch.to_pandas()
+            frame = batch.to_pandas(ignore_metadata=True)  # an index of pandas is a column
             yield frame, frame.pop(target).to_numpy()
 
 
@@ -148,7 +169,10 @@ class StreamedTable:
                 yield first, replace_missing(self.params, table)
             first += len(table)
         if first != self.shape[0]:
-            raise ValueError(f"the batches have {first} rows; they had {self.shape[0]} before")
+            raise ValueError(
+                f"the batches have {first} rows; they had {self.shape[0]} before: each call of the "
+                "function must return a new iterator over the same rows"
+            )
 
     def sample(self, wanted):
         """Return the `SampledTable` of about so many rows, and the rows that determine the order.

@@ -72,10 +72,11 @@ def can_batch(boosting):
     Trees are grown by `HistGrower` on fewer than `ROWS_TO_MARK` rows and without columns of more
     categories than bins.
     """
+    if type(boosting) is not Rounds:
+        return False
     grower = boosting.grower
     return (
-        type(boosting) is Rounds
-        and type(grower) is HistGrower
+        type(grower) is HistGrower
         and grower.others is None
         and not grower.categories.high_cardinality
         and len(boosting.y) < ROWS_TO_MARK

@@ -70,7 +70,8 @@ class FastPredictor:
         return self.__dict__[name]  # another thread may have packed them
 
     def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name not in MADE_LATER}
+        left_out = PACKED.union(MADE_LATER)  # made again when they are needed
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def raw(self, X, threads=1, trees=slice(None)):
         """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.

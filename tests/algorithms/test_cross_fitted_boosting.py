@@ -156,6 +156,15 @@ def test_the_unit_of_the_weights_does_not_matter(unit):
     np.testing.assert_array_equal(scaled, plain)
 
 
+def test_weights_that_vanish_beside_the_largest_are_left_out():
+    X, y = regression_table()
+    weight = np.where(np.arange(len(y)) % 3 == 0, 1e-300, 1e300)
+    kept = weight > 1.0
+    weighted = BoostingRegressor(**LOW).fit(X, y, sample_weight=weight).predict(X)
+    dropped = BoostingRegressor(**LOW).fit(X[kept], y[kept]).predict(X)
+    np.testing.assert_array_equal(weighted, dropped)
+
+
 def test_rows_of_weight_0_are_left_out():
     X, y = regression_table()
     weight = np.ones(len(y))
@@ -168,11 +177,13 @@ def test_rows_of_weight_0_are_left_out():
 
 def test_weights_move_the_predictions():
     X, y = regression_table()
-    weight = np.where(X["a"] > 0, 10.0, 0.1)
-    model = BoostingRegressor(**LOW).fit(X, y, sample_weight=weight)
-    plain = BoostingRegressor(**LOW).fit(X, y)
-    errors = [np.abs(one.predict(X) - y)[X["a"] > 0].mean() for one in (model, plain)]
-    assert errors[0] < errors[1]
+    twice, targets = pd.concat([X, X]), np.concatenate([y, y + 10.0])
+    weight = np.repeat([10.0, 0.1], len(y))
+    model = BoostingRegressor(**LOW).fit(twice, targets, sample_weight=weight)
+    plain = BoostingRegressor(**LOW).fit(twice, targets)
+    errors = [np.abs(one.predict(X) - y).mean() for one in (model, plain)]
+    assert errors[0] < 1.0
+    assert errors[1] > 4.0
 
 
 def test_a_budget_becomes_an_effort_that_is_stored():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from algorithms import Batches, HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.gbdt import base
@@ -108,6 +109,9 @@ def changing(first, second):
         (Batches(lambda: iter([(X, Y), (np.full((9, 4), np.inf), Y[:9])])), None, {}, "infinity"),
         (Batches(lambda: iter([(X, Y * np.nan)])), None, {}, "NaN"),
         (changing((X, Y), (X[:99], Y[:99])), None, {}, "have 99 rows; they had 6000 before"),
+        (Batches(lambda: None), None, {}, "returned None"),
+        (Batches(lambda: [(X, Y, Y)]), None, {}, "must be a pair"),
+        (Batches(lambda: [(sparse.csr_array(X), Y)]), None, {}, "only dense batches"),
         (
             Batches(lambda: iter([(pd.DataFrame({"a": pd.Categorical(["u", "v"])}), Y[:2])])),
             None,
@@ -132,6 +136,18 @@ def test_missing_target_and_rows_of_weight_zero_are_refused(tmp_path):
         regressor().fit(path, Y)
     with pytest.raises(FileNotFoundError):
         regressor().fit(tmp_path / "other.parquet", "b")
+    with pytest.raises(ValueError, match="eval_set needs tables in memory"):
+        regressor().fit(path, "b", eval_set=[(path, "b")])
+    with pytest.raises(TypeError, match="needs a function"):
+        Batches([(X, Y)])
     weight = np.where(np.arange(N) < 9, 0.0, 1.0)
     with pytest.raises(ValueError, match="rows of weight zero"):
         regressor().fit(batches_of(X, Y), None, sample_weight=weight)
+
+
+def test_an_index_that_pandas_stored_is_a_column(tmp_path):
+    path = tmp_path / "table.parquet"
+    frame = pd.DataFrame(X[:200], columns=list("abcd"), index=pd.Index(Y[:200], name="target"))
+    frame.to_parquet(path)
+    named = pd.DataFrame(X[:200], columns=list("abcd"))
+    assert_same(regressor().fit(path, "target"), regressor().fit(named, Y[:200]))

@@ -178,8 +178,9 @@ def test_categories_of_bases_keep_the_order_of_the_permutation():
     counts = np.empty(80, np.int32)
     callable_kernel(start_categories)(bases, 0, order)
     assert grouped(bases, 0) == [order.tolist()]
-    divide_categories(bases, 0, first, 40, counts, 1)
-    divide_categories(bases, 1, second, 40, counts, 2)
+    divide = callable_kernel(divide_categories)
+    divide(bases, 0, first, 40, counts, 1)
+    divide(bases, 1, second, 40, counts, 2)
     out, scratch = np.empty(n_rows, np.uint32), np.empty((2, n_rows), np.int32)
     callable_kernel(reorder_categories)(bases, 2, other, *scratch, out)
     for permutation, found in ((order, bases.rows[2]), (other, out)):

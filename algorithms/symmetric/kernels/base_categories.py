@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
+from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 class BaseCategories(NamedTuple):
@@ -41,7 +41,7 @@ def start_categories(bases, number, order):
     bases.sizes[number], bases.n_singles[number] = 1, 0
 
 
-@kernel
+@linked_kernel
 def divide_categories(bases, parent, column, n_levels, scratch, number):
     """Write the categories of a base that adds a column to another one.
 

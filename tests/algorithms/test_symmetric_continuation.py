@@ -193,6 +193,15 @@ def test_other_models_are_refused():
         model.fit(X, Y, init_model=categorical)
 
 
+def test_rankers_refuse_initial_scores():
+    queries = np.repeat(np.arange(70), 10)
+    pool = ours.Pool(X, Y, group_id=queries, baseline=Y)
+    with pytest.raises(ours.CatBoostError, match="baselines"):
+        ours.CatBoostRanker(**FIXED).fit(pool)
+    with pytest.raises(ours.CatBoostError, match="init_model is not supported"):
+        ours.CatBoostRanker(**FIXED).fit(X, Y, queries, init_model="model.json")
+
+
 def test_module_with_catboost_names_continues():
     first = ours.CatBoost({**FIXED, "loss_function": "RMSE"}).fit(X, Y)
     start = first.predict(X)
@@ -204,3 +213,6 @@ def test_module_with_catboost_names_continues():
     pools = ours.Pool(X[TRAIN], Y[TRAIN]), ours.Pool(X[TEST], Y[TEST])
     train = ours.train(pools[0], FIXED, eval_set=pools[1], init_model=first)
     assert train.tree_count_ == 20 + own.tree_count_
+    table = ours.cv(ours.Pool(X, Y, baseline=start), FIXED, shuffle=False)
+    without = ours.cv(ours.Pool(X, Y), FIXED, shuffle=False)
+    assert table["train-RMSE-mean"].iloc[0] < without["train-RMSE-mean"].iloc[0]

@@ -19,7 +19,7 @@ logging_level silent verbose_eval plot plot_file metric_period save_snapshot sna
 snapshot_interval thread_count verbose log_cout log_cerr task_type
 """
 OTHER_ARGUMENTS = """
-text_features embedding_features graph column_description callbacks pairs
+text_features embedding_features graph baseline column_description init_model callbacks pairs
 export_parameters fstr_type shap_mode model_output interaction_indices shap_calc_type
 reference_data
 """

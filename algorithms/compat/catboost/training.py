@@ -213,7 +213,10 @@ def cv(
     models, curves = [], []
     for train_rows, test_rows in folds:
         part, test = whole.slice(train_rows), whole.slice(test_rows)
-        tables = [Pool(one.data, one.label, group_id=one.group_id) for one in (part, test)]
+        tables = [
+            Pool(one.data, one.label, group_id=one.group_id, baseline=one.baseline)
+            for one in (part, test)
+        ]
         model = CatBoost({**params, "use_best_model": False})
         models.append(model.fit(part, eval_set=tables))
         curves.append([*model.get_evals_result().values()])

@@ -106,6 +106,10 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         1: predictions must not decrease with a column, −1: not increase, 0: free; for each column,
         or for columns by number or name, as in "(1,0,-1)" or "age:1,price:-1". Only for plain
         boosting of symmetric trees with one score per row.
+    model_shrink_rate : float
+        s: before each tree but the first, the model so far is multiplied by 1 − s η.
+    model_shrink_mode : {"Constant", "Decreasing"}
+        "Decreasing" multiplies by 1 − s / t before tree t + 1.
     model_size_reg : float
         Penalty of statistics with many levels that no tree uses yet.
     boosting_type : {"Plain", "Ordered"}, optional
@@ -161,7 +165,7 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
 
     def _read_y(self, y):
         """Return class codes, float64; store the class labels."""
-        self.classes_, codes = code_labels(y, None)
+        self.classes_, codes = code_labels(y, self._initial.labels)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.float64)
 

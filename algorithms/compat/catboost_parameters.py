@@ -23,6 +23,7 @@ best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
 metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
 fold_permutation_block cat_features one_hot_max_size max_ctr_complexity simple_ctr
 combinations_ctr ctr_target_border_count model_size_reg monotone_constraints grow_policy
+model_shrink_rate model_shrink_mode
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
@@ -54,8 +55,6 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("first_feature_use_penalties", "", (None,), "features have no penalties"),
     ("per_object_feature_penalties", "", (None,), "features have no penalties"),
     ("penalties_coefficient", "", (1, 1.0, None), "features have no penalties"),
-    ("model_shrink_rate", "", (0, 0.0, None), "the model is not shrunk"),
-    ("model_shrink_mode", "", ("Constant", None), "the model is not shrunk"),
     ("langevin", "", (False, None), "Langevin boosting is not supported"),
     ("diffusion_temperature", "", (None,), "Langevin boosting is not supported"),
     ("posterior_sampling", "", (False, None), "posterior sampling is not supported"),

@@ -26,6 +26,7 @@ from algorithms.symmetric.ctr_options import TargetClasses
 from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
 from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
+from algorithms.symmetric.initial_scores import InitialScores
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.leafwise_categories import LeafwiseCategoryGrower
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower
@@ -44,6 +45,7 @@ from algorithms.symmetric.params import (
     resolve,
 )
 from algorithms.symmetric.round_batches import add_in_batches, can_batch
+from algorithms.symmetric.shrinkage import check_shrink_rate, shrink_trees
 from algorithms.symmetric.uncertainty import NormalBooster
 
 ALL_EQUAL = np.empty(0, np.float32)
@@ -92,6 +94,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         ctr_target_border_count=None,
         model_size_reg=0.5,
         monotone_constraints=None,
+        model_shrink_rate=0.0,
+        model_shrink_mode="Constant",
         loss_function=None,
         eval_metric=None,
         early_stopping_rounds=None,
@@ -123,6 +127,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         use_best_model=None,
         early_stopping_rounds=None,
         verbose=None,
+        baseline=None,
+        eval_baseline=None,
+        init_model=None,
     ):
         """Train the model.
 
@@ -139,6 +146,14 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             Evaluation sets; the last one decides the best iteration.
         use_best_model, early_stopping_rounds, verbose : optional
             Replace the parameters of these names.
+        baseline : array-like (n_rows,) or (n_rows, n_scores), optional
+            Raw scores from which training starts instead of the initial score. They are not part
+            of the model: add them to the raw scores of prediction.
+        eval_baseline : array-like as ``baseline``, or a list with one for each set, optional
+            Baselines of the evaluation sets; needed with ``baseline`` and ``eval_set``.
+        init_model : fitted estimator, TreeEnsemble or path of a model file, optional
+            Model of numeric columns whose trees become the first trees of this one. Training
+            continues from its scores. ``best_iteration_`` and ``n_iter_`` count the new trees.
 
         Returns
         -------
@@ -155,9 +170,10 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             "early_stopping_rounds": early_stopping_rounds,
             "verbose": verbose,
         }
-        return self._fit((X, y, sample_weight), eval_set, given)
+        initial = InitialScores(init_model, baseline, eval_baseline)
+        return self._fit((X, y, sample_weight), eval_set, given, initial=initial)
 
-    def _fit(self, rows, eval_set, given, queries=None):
+    def _fit(self, rows, eval_set, given, queries=None, initial=None):
         """Train a copy with resolved parameter names, and take its fitted attributes.
 
         Parameters
@@ -166,6 +182,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         eval_set : as in `fit`
         given : dict, parameters that replace those of the constructor unless they are None
         queries : TrainingQueries of a ranking, or None
+        initial : InitialScores, or None
         """
         core = self._resolved()
         for name, value in given.items():
@@ -176,8 +193,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         X, y, weight = rows
         weight = None if weight is None else as_vector(weight)
         core._queries = queries  # noqa: SLF001 - a copy of this one
+        core._initial = initial or InitialScores()  # noqa: SLF001 - as above
         core._train(as_rows(X), as_vector(y), weight, tables)  # noqa: SLF001 - as above
-        del core._queries  # noqa: SLF001 - as above
+        del core._queries, core._initial  # noqa: SLF001 - as above
         self._take_fitted(core)
         return self
 
@@ -193,11 +211,13 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         weight = self._weights(X, y, sample_weight)
         if len(weight) and self.parity is None:
             kept = np.flatnonzero(weight)
+            self._initial.keep_rows(kept, len(y))
             codes = codes if codes is None else codes[:, kept]
             weight, X, y = drop_unweighted(weight, X, y)
             self._keep_rows(kept)
         self._objective = self._find_objective()
         self._check_y(y, weight)
+        self._initial.check(self, tables, has_categories=categories is not None)
         uses_best = bool(tables) if self.use_best_model is None else self.use_best_model
         if uses_best and not tables:
             raise ValueError("use_best_model needs an eval_set")
@@ -206,6 +226,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         categorical = () if categories is None else categories.columns
         given = names, self._objective, X.shape[1], categorical
         params.signs = read_monotone(params, *given)
+        check_shrink_rate(params, is_continued=self._initial.is_given)
         params.random_seed = self._draw_seed()
         y = y.astype(np.float32)
         if needs_shuffled_rows(params, has_categories=categories is not None):
@@ -213,6 +234,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             X, y, weight = X[order], y[order], weight[order] if len(weight) else weight
             if categories is not None:
                 categories, codes = number_levels_again(categories, codes[:, order])
+        self._initial.read(X, self._objective.n_scores)
         with Workers(self._threads()) as workers:
             table = bin_rows(X, params, workers)
             if categories is not None:
@@ -267,23 +289,30 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
     def _boost(self, params, table, y, weight, tables, workers):
         """Grow the trees; return the `SymmetricEarlyStopping`."""
         objective, self._derived = self._objective, table.derived
+        initial = self._initial
         tables, codes_of = self._read_eval_sets(tables)
-        self._start = objective.first_scores(y, weight, from_average=params.boost_from_average)
+        self._start = initial.start(objective.n_scores)
+        if not initial.is_given:
+            self._start = objective.first_scores(y, weight, from_average=params.boost_from_average)
         is_small = table.size * objective.n_scores < FEW_CELLS
         seed = params.random_seed
         if table.derived is not None:
             self._permute(params, table, len(y))
         grower = self._make_grower(params, table, ALONE if is_small else workers)
+        first = self._start if initial.scores is None else initial.scores
         booster = self._booster_class(params, table)(
-            params, table, grower, objective, y, weight, self._start, seed
+            params, table, grower, objective, y, weight, first, seed
         )
         every = self.metric_period or 1 if self.verbose is True else self.verbose
-        eval_sets = EvaluationSets(tables, None, None, every)
+        eval_sets = EvaluationSets(tables, None, initial.margins(len(tables)), every)
         stopping = SymmetricEarlyStopping(self, eval_sets, self._find_metric(), self._start)
         self._add_queries(stopping.eval_sets)
+        if tables and initial.trees:
+            stopping.begin(self._join(initial.trees, first=False))
         if not tables and can_batch(booster):
             add_in_batches(booster, params.iterations)
         for _ in range(params.iterations - len(booster.done)):
+            stopping.shrink(booster.shrink())
             tree = booster.boost()
             for one, codes in zip(stopping.eval_sets, codes_of, strict=False):
                 one.X = self._derived.append(one.X, codes)
@@ -409,6 +438,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             if uses_best:
                 kept = max(stopping.best_round + 1, self.best_model_min_trees or 1)
                 self._trees = self._trees[:kept]
+        self._trees, self._start = shrink_trees(params, self._trees, self._start)
+        self._trees = self._initial.trees + self._trees
         self._take_ensemble(self._join(self._trees))
 
 

@@ -14,6 +14,7 @@ from algorithms.symmetric.kernels.leaf_sums import differentiate, differentiate_
 from algorithms.symmetric.kernels.row_sampling import sum_squares
 from algorithms.symmetric.leaf_values import LeafEstimator
 from algorithms.symmetric.sampling import draw_weights
+from algorithms.symmetric.shrinkage import shrink_factor, shrink_scores
 
 ROWS = 8192  # rows whose derivatives one task computes
 SAMPLE, GROWTH = range(2)  # salts of seeds
@@ -29,7 +30,7 @@ class Booster:
     grower : SymmetricGrower
     objective : Objective
     y, weight : (n_rows,) float32; weight is (0,) if all are 1
-    start : float64 (n_scores,), initial scores
+    start : float64 (n_scores,) or (n_scores, n_rows), initial scores
     seed : int
     """
 
@@ -41,7 +42,7 @@ class Booster:
         self.leaves = self.leaf_estimator(params, objective, y, weight, self.workers)
         self.rate = float(np.float32(params.learning_rate))
         self.score = np.empty((len(start), len(y)))
-        self.score[:] = (np.exp(start) if objective.is_exp else start)[:, None]
+        self.score.T[:] = (np.exp(start) if objective.is_exp else start).T
         self.g = np.empty_like(self.score)
         self.done = []
 
@@ -58,6 +59,17 @@ class Booster:
         tree = grown.tree(self.table, values, weights)
         self.done.append(tree)
         return tree
+
+    def shrink(self):
+        """Shrink the scores before the next tree; return the factor."""
+        factor = shrink_factor(self.params, len(self.done))
+        if factor != 1.0:
+            self._multiply_scores(factor)
+        return factor
+
+    def _multiply_scores(self, factor):
+        """Multiply the scores of all rows by a factor."""
+        shrink_scores(self.score, factor, is_exp=self.objective.is_exp)
 
     def _grow(self, number):
         """Return the grown tree: its splits, and the leaf of each row."""

@@ -57,6 +57,11 @@ class SymmetricEarlyStopping(EarlyStopping):
         self.wait, self.detector = find_detector(model)
         self.patience = None  # `is_over` of the base class records and prints only
 
+    def shrink(self, factor):
+        """Multiply the scores of the evaluation sets by a factor."""
+        for table in self.eval_sets:
+            table.score *= factor
+
     def is_over(self, ensemble):
         """Add an iteration's tree and compute the metrics; return whether to stop."""
         super().is_over(ensemble)

@@ -17,6 +17,7 @@ from algorithms.symmetric.grower import GrownTree
 from algorithms.symmetric.sampling import draw_weights
 from algorithms.symmetric.segment_leaves import SegmentLeaves
 from algorithms.symmetric.segments import learning_orders, make_fold
+from algorithms.symmetric.shrinkage import shrink_scores
 
 FOLD = 100  # salt of seeds, beside those of `Booster`
 
@@ -28,15 +29,14 @@ class FoldScores:
     ----------
     booster : OrderedBooster
     fold : Fold
-    start : float64 (n_scores,), initial scores as stored by the objective
+    start : float64 (n_scores, n_rows), initial scores as stored by the objective
     """
 
     def __init__(self, booster, fold, start):
         self.fold, self.rows = fold, fold.rows
         self.y = booster.y[self.rows]
         self.weight = booster.weight[self.rows] if len(booster.weight) else booster.weight
-        self.score = np.empty((len(start), len(self.rows)))
-        self.score[:] = start[:, None]
+        self.score = np.ascontiguousarray(start[:, self.rows])
         self.tails = np.concatenate([np.arange(t.start, t.stop) for t in fold.tails])
         first_body = int(fold.segments[0, 0])
         self.placed = np.concatenate([np.arange(first_body), self.tails])
@@ -75,8 +75,8 @@ class OrderedBooster(Booster):
         super().__init__(params, table, grower, objective, y, weight, start, seed)
         orders = self._draw_orders(len(y), seed)
         multiplier = float(np.float32(params.fold_len_multiplier))
-        stored = self.score[:, 0]
-        self.models = [FoldScores(self, make_fold(order, multiplier), stored) for order in orders]
+        folds = [make_fold(order, multiplier) for order in orders]
+        self.models = [FoldScores(self, fold, self.score) for fold in folds]
 
     def _draw_orders(self, n_rows, seed):
         """Return the learning permutations, list of uint32 (n_rows,)."""
@@ -109,6 +109,11 @@ class OrderedBooster(Booster):
         g[:, model.tails] *= drawn
         weight[model.tails] *= drawn
         return weight
+
+    def _multiply_scores(self, factor):
+        """Multiply the scores of the model and of all segments by a factor."""
+        for model in (self, *self.models):
+            shrink_scores(model.score, factor, is_exp=self.objective.is_exp)
 
     def _update(self, grown):
         """Add a tree to the scores of all segments."""

@@ -58,6 +58,8 @@ CONSTRAINTS = {
     "ctr_target_border_count": [Interval(Integral, 1, MAX_BORDERS, closed="both"), None],
     "model_size_reg": [AT_LEAST_0],
     "monotone_constraints": ["array-like", dict, str, None],
+    "model_shrink_rate": [AT_LEAST_0],
+    "model_shrink_mode": [StrOptions({"Constant", "Decreasing"})],
     "loss_function": [str, None],
     "eval_metric": [str, callable, None],
     "early_stopping_rounds": [COUNT, None],

@@ -54,6 +54,7 @@ def can_batch(booster):
         and booster.leaves.uses_single_kernel
         and p.leaf_estimation_method != "Exact"
         and p.bootstrap_type in SAMPLINGS
+        and not p.model_shrink_rate
         and len(grower.features) > 0
     )
 

@@ -202,7 +202,11 @@ def test_pools_of_frames_sparse_rows_and_pools():
         (lambda X, y: ours.CatBoostRegressor(task_type="GPU").fit(X, y), ValueError, "no GPU"),
         (lambda X, y: ours.CatBoostRegressor().fit(X), ours.CatBoostError, "y is missing"),
         (lambda X, y: ours.CatBoostRegressor().fit(ours.Pool(X, y), y), ValueError, "X is a Pool"),
-        (lambda X, y: ours.CatBoostRegressor().fit(X, y, baseline=y), ValueError, "baseline"),
+        (
+            lambda X, y: ours.CatBoostRegressor().fit(ours.Pool(X, y), baseline=y),
+            ValueError,
+            "baseline",
+        ),
         (lambda X, y: ours.CatBoostRegressor().fit(X, y, nothing=1), TypeError, "'nothing'"),
         (lambda X, y: ours.Pool(X, y, group_id=y[1:]), ours.CatBoostError, "group_id has 299"),
         (lambda X, y: ours.Pool(X, y, subgroup_id=y), ours.CatBoostError, "subgroup_id"),

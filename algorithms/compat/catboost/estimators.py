@@ -4,7 +4,14 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms.compat.catboost.pool import CatBoostError, Pool, eval_tables, parts_of, rows_of
+from algorithms.compat.catboost.pool import (
+    CatBoostError,
+    Pool,
+    eval_baselines,
+    eval_tables,
+    parts_of,
+    rows_of,
+)
 from algorithms.symmetric_boosting import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 
 HARMLESS_ARGUMENTS = """
@@ -46,6 +53,8 @@ class CatBoostMethods:
         eval_set=None,
         verbose=None,
         early_stopping_rounds=None,
+        baseline=None,
+        init_model=None,
         **others,
     ):
         """Train the model.
@@ -62,6 +71,11 @@ class CatBoostMethods:
             Replace the parameters of these names.
         eval_set : Pool or (X, y), or a list of these, optional
             Evaluation sets.
+        baseline : array-like (n_rows,) or (n_rows, n_scores), optional
+            Raw scores from which training starts; must be None if X is a Pool, which has its own.
+            The evaluation sets are then Pools with baselines.
+        init_model : fitted estimator, CatBoost, or path of a file in the JSON format, optional
+            Model whose trees become the first trees of this one.
         **others
             CatBoost's other arguments; they must be None or have no effect.
 
@@ -75,12 +89,19 @@ class CatBoostMethods:
             If parameters or data are invalid.
         """
         self._begin_fit(X, cat_features, others)
+        if isinstance(X, Pool):
+            if baseline is not None:
+                raise CatBoostError("X is a Pool: baseline must be None")
+            baseline = X.baseline
         return super().fit(
             *parts_of(X, y, sample_weight),
             eval_set=eval_tables(eval_set),
             use_best_model=use_best_model,
             early_stopping_rounds=early_stopping_rounds,
             verbose=verbose,
+            baseline=baseline,
+            eval_baseline=eval_baselines(eval_set),
+            init_model=getattr(init_model, "_model", init_model),
         )
 
     def _begin_fit(self, X, cat_features, others):

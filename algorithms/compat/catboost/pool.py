@@ -8,7 +8,7 @@ from algorithms.compat.inputs import as_rows, as_vector
 
 OTHER_ARGUMENTS = """
 text_features embedding_features embedding_features_data column_description graph delimiter
-has_header ignore_csv_quoting subgroup_id baseline timestamp feature_tags log_cout log_cerr
+has_header ignore_csv_quoting subgroup_id timestamp feature_tags log_cout log_cerr
 """
 UNSUPPORTED = frozenset(OTHER_ARGUMENTS.split())
 
@@ -36,6 +36,8 @@ class Pool:
     pairs : array-like of int (n_pairs, 2), optional
         Rows of a winner and a loser.
     pairs_weight : array-like (n_pairs,), optional
+    baseline : array-like (n_rows,) or (n_rows, n_scores), optional
+        Raw scores from which training starts.
     feature_names : list of str, optional
         Names of the columns of an array.
     thread_count : int
@@ -60,6 +62,7 @@ class Pool:
         group_weight=None,
         pairs=None,
         pairs_weight=None,
+        baseline=None,
         feature_names=None,
         thread_count=-1,
         **others,
@@ -80,15 +83,17 @@ class Pool:
             group_weight = data.group_weight if group_weight is None else group_weight
             pairs = data.pairs if pairs is None else pairs
             pairs_weight = data.pairs_weight if pairs_weight is None else pairs_weight
+            baseline = data.baseline if baseline is None else baseline
             data = data.data
         self.data = name_columns(as_table(data), feature_names)
         self.label = None if label is None else as_vector(label)
         self.weight = None if weight is None else as_vector(weight)
         self.group_id = None if group_id is None else as_vector(group_id)
         self.group_weight = None if group_weight is None else as_vector(group_weight)
+        self.baseline = None if baseline is None else np.asarray(baseline)
         self.pairs, self.pairs_weight = pairs, pairs_weight
         self.cat_features = None if cat_features is None else list(cat_features)
-        for name in ("label", "weight", "group_id", "group_weight"):
+        for name in ("label", "weight", "group_id", "group_weight", "baseline"):
             values = getattr(self, name)
             if values is not None and len(values) != self.num_row():
                 raise CatBoostError(
@@ -144,7 +149,7 @@ class Pool:
         if self.pairs is not None:
             raise CatBoostError("a Pool with pairs has no slices: pairs name rows by position")
         rows = np.asarray(rindex)
-        names = "label", "weight", "group_id", "group_weight"
+        names = "label", "weight", "group_id", "group_weight", "baseline"
         given = {name: take(getattr(self, name), rows) for name in names}
         return Pool(take(self.data, rows), cat_features=self.cat_features, **given)
 
@@ -222,6 +227,23 @@ def eval_tables(eval_set):
         else:
             tables.append(tuple(one))
     return tables
+
+
+def eval_baselines(eval_set):
+    """Return the baselines of the evaluation sets as a list, or None if none has one.
+
+    Raises
+    ------
+    CatBoostError
+        If some sets have a baseline and others have none.
+    """
+    given = [] if eval_set is None else list_of(eval_set)
+    baselines = [getattr(one, "baseline", None) for one in given]
+    if all(one is None for one in baselines):
+        return None
+    if any(one is None for one in baselines):
+        raise CatBoostError("all evaluation sets need a baseline, or none")
+    return baselines
 
 
 def eval_group_ids(eval_set):

@@ -6,6 +6,7 @@ from algorithms.compat.catboost.pool import (
     Pool,
     eval_group_ids,
     eval_tables,
+    list_of,
     rows_of,
 )
 from algorithms.symmetric_ranking import SymmetricBoostingRanker
@@ -71,6 +72,8 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
             If parameters or data are invalid.
         """
         self._begin_fit(X, cat_features, others)
+        if any(getattr(one, "baseline", None) is not None for one in (X, *list_of(eval_set))):
+            raise CatBoostError("a ranker does not support baselines")
         given = {
             "y": y,
             "group_id": group_id,

@@ -109,6 +109,7 @@ def train(
     eval_set=None,
     evals=None,
     early_stopping_rounds=None,
+    init_model=None,
     **others,
 ):
     """Train a model.
@@ -124,6 +125,8 @@ def train(
         Evaluation sets; one of the arguments.
     early_stopping_rounds : int, optional
         Number of iterations without improvement after which training ends.
+    init_model : CatBoost or fitted estimator, optional
+        Model whose trees become the first trees of this one.
     **others
         CatBoost's other arguments; they must be None or have no effect.
 
@@ -137,7 +140,10 @@ def train(
     model = CatBoost(with_rounds(params, iterations, num_boost_round))
     tables = evals if eval_set is None else eval_set
     return model.fit(
-        find_pool(pool, dtrain), eval_set=tables, early_stopping_rounds=early_stopping_rounds
+        find_pool(pool, dtrain),
+        eval_set=tables,
+        early_stopping_rounds=early_stopping_rounds,
+        init_model=init_model,
     )
 
 
@@ -207,7 +213,10 @@ def cv(
     models, curves = [], []
     for train_rows, test_rows in folds:
         part, test = whole.slice(train_rows), whole.slice(test_rows)
-        tables = [Pool(one.data, one.label, group_id=one.group_id) for one in (part, test)]
+        tables = [
+            Pool(one.data, one.label, group_id=one.group_id, baseline=one.baseline)
+            for one in (part, test)
+        ]
         model = CatBoost({**params, "use_best_model": False})
         models.append(model.fit(part, eval_set=tables))
         curves.append([*model.get_evals_result().values()])

@@ -17,7 +17,7 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 # Each Python has its own lock; requirements.lock is that of 3.11, and of one without its own.
 PYTHONS := 3.11 3.12 3.13 3.14
-# Extras of other libraries, optuna and rivals, are not locked.
+# Extras of optional libraries, boosters and optuna, are not locked.
 LOCKED_EXTRAS := asv dask docs dev
 UV ?= uv
 # asv keeps what it knows of this machine in the home folder; here that stays inside the clone.

@@ -103,9 +103,10 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         Number of borders of the target for statistics; by default 1, or one less than the number
         of classes.
     monotone_constraints : sequence, dict or str, optional
-        1: predictions must not decrease with a column, −1: not increase, 0: free; for each column,
-        or for columns by number or name, as in "(1,0,-1)" or "age:1,price:-1". Only for plain
-        boosting of symmetric trees with one score per row.
+        Per column: 1 if predictions must not decrease with it, −1 not increase, 0 unconstrained. A
+        sequence of at most n_features signs, a dict by column number or name, or text such as
+        "(1,0,-1)" or "age:1,price:-1". ValueError with constraints on categorical columns, other
+        trees than symmetric ones, "Ordered", `parity`, several scores or a ranking loss.
     model_shrink_rate : float
         s: before each tree but the first, the model so far is multiplied by 1 − s η.
     model_shrink_mode : {"Constant", "Decreasing"}

@@ -55,7 +55,7 @@ def fit(library, X, y, threads, rounds):
         ).fit(X, y)
     elif library == "SymmetricBoosting":
         algorithms.SymmetricBoostingClassifier(
-            **own, thread_count=threads, cat_features=text_columns(X)
+            **own, thread_count=threads, cat_features=categorical_columns(X)
         ).fit(X, y)
     elif library == "LightGBM":
         import lightgbm
@@ -72,10 +72,10 @@ def fit(library, X, y, threads, rounds):
         import catboost
 
         options = {"verbose": False, "allow_writing_files": False, "thread_count": threads}
-        catboost.CatBoostClassifier(**own, **options, cat_features=text_columns(X)).fit(X, y)
+        catboost.CatBoostClassifier(**own, **options, cat_features=categorical_columns(X)).fit(X, y)
 
 
-def text_columns(X):
+def categorical_columns(X):
     """Return the names of a frame's categorical columns, or None."""
     return X.select_dtypes("category").columns.tolist() if hasattr(X, "iloc") else None
 
@@ -99,14 +99,14 @@ def main(given=None):
     parser.add_argument("--float32", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--serve", action="store_true", help="measure in this process")
+    parser.add_argument("--in-process", action="store_true", help="measure in this process")
     options = parser.parse_args(given)
     dtype = np.float32 if options.float32 else np.float64
-    rest = ["--threads", str(options.threads), "--rounds", str(options.rounds), "--serve"]
+    rest = ["--threads", str(options.threads), "--rounds", str(options.rounds), "--in-process"]
     rest += ["--float32"] if options.float32 else []
     for name in options.workloads:
         for library in options.libraries:
-            if options.serve:
+            if options.in_process:
                 peak = measure(name, library, dtype, options.threads, options.rounds)
                 print_line(f"{name:<12} {np.dtype(dtype).name} {library:<18} {peak / MIB:8.1f} MiB")
                 continue

@@ -22,7 +22,7 @@ PACKAGES = ("harness", "algorithms", "reports")
 # A broken reference library disables only its algorithms; the harness starts without it.
 LIBRARIES = {"catboost", "lightgbm", "xgboost"}
 LOCKS = sorted(ROOT.glob("requirements*.lock"))
-NOT_LOCKED = {"optuna", "rivals"}  # libraries that only some users need
+NOT_LOCKED = {"boosters", "optuna"}  # libraries that only some users need
 PYTHON_OF_LOCK = re.compile(r"-(3\.\d+)\.lock$")
 PIN = re.compile(r"\S+==")
 WITHOUT_KERNELS = os.environ | {"HARNESS_PACKAGED_KERNELS": "0"}

@@ -77,7 +77,8 @@ def store_feature_names(estimator, X):
     X : NumPy array or pandas frame
     """
     names = [] if type(X) is np.ndarray else X.columns.tolist()
-    if names and all(type(name) is str for name in names):  # without narwhals: 0.3 ms less
+    if names and all(type(name) is str for name in names):
+        # scikit-learn's check, which uses narwhals, takes 0.3 ms more
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif type(X) is np.ndarray:
         estimator.__dict__.pop("feature_names_in_", None)

@@ -56,7 +56,7 @@ from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.memory import give_back
 from algorithms.runtime.threads import Workers
 
-VALUES_BY_ROWS = 1 << 27  # values from which on bins are stored in row-major order only
+MIN_VALUES_BY_ROWS = 1 << 27  # values from which on bins are stored in row-major order only
 MAX_COLUMNS_BY_ROWS = 64  # their bins of a row are one cache line
 
 
@@ -382,7 +382,7 @@ def is_stored_by_rows(params, table, binner):
     """Return whether the bins of a table are stored in row-major order only.
 
     This halves their memory. A partition then reads 28 bytes of a row of 28 columns instead of one,
-    so it is done for tables that would take most of the memory.
+    so it is used from `MIN_VALUES_BY_ROWS` values on.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ def is_stored_by_rows(params, table, binner):
     """
     n_rows, n_columns = table.shape
     return (
-        n_rows * n_columns >= VALUES_BY_ROWS
+        n_rows * n_columns >= MIN_VALUES_BY_ROWS
         and n_columns <= MAX_COLUMNS_BY_ROWS
         and not len(table.sparse_columns)
         and all(codes is None for codes in binner.codes)

@@ -398,10 +398,10 @@ def binner_fields(binner):
 
 
 def bin_dense(table, binner, workers, number, *, keeps_columns=True):
-    """Return the bins of the dense columns, (n_rows, n_dense) and (n_dense, n_rows).
+    """Return the bins of the dense columns, (n_rows, n_dense) and (n_dense, n_rows), both uint8.
 
-    Without ``keeps_columns``, the second array is (0, n_rows). No column may be categorical, and
-    none sparse.
+    With ``keeps_columns=False`` the second array is (0, n_rows), and columns must not be
+    categorical or sparse.
     """
     X, features = table.array, table.dense_columns
     n_rows, n_columns = len(X), len(features)

@@ -139,7 +139,7 @@ class Grower:
         return self._leaf_of
 
     def share_memory(self, g, records):
-        """Use arrays that are not needed while a tree is grown, and after it, as scratch space.
+        """Reuse the memory of g while a tree grows, and that of records afterwards.
 
         Parameters
         ----------

@@ -166,8 +166,8 @@ def metrics_of(params, *, is_classifier):
 def find_metric(wanted, objective, params):
     """Return the metric of a name: ``metric(y, prediction, weight)`` → (name, value, higher).
 
-    Its ``__name__`` is the metric's standard name. A mean of a loss has it as ``loss``, a function
-    of y and the prediction.
+    Its ``__name__`` is the metric's standard name. If the metric is a mean of row losses, its
+    attribute ``loss`` is the function (y, prediction) → float64 (n_rows,).
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     start = np.repeat(offsets[:-1], np.diff(offsets))
     inner = nodes["left"] >= 0
     sides = [np.where(inner, nodes[side] + start, -1) for side in ("left", "right")]
-    left, right = (side.astype(np.int32) for side in sides)  # as stored, so nothing is compared
+    left, right = (side.astype(np.int32) for side in sides)  # int32 as stored: no conversion check
     feature = np.where(inner, nodes["feature"], 0)
     numeric = inner & (nodes["is_categorical"] == 0)
     unseen = (

@@ -86,11 +86,13 @@ def find_order(table, binner, objective, targets, workers):
     walker = find_order_tree(sample, binner, objective, targets[:, drawn], workers)
     if walker is None:
         return IN_ORDER
-    return order_of_places(walker.raw(X, workers.threads)[:, 0].astype(np.uint16))
+    return order_of_positions(walker.raw(X, workers.threads)[:, 0].astype(np.uint16))
 
 
 def find_order_tree(sample, binner, objective, targets, workers):
-    """Return the predictor of the places of rows, or None if the tree does not separate them well.
+    """Return the predictor of each row's position among the leaves.
+
+    It is None if the tree does not separate the rows well.
 
     Parameters
     ----------
@@ -110,10 +112,15 @@ def find_order_tree(sample, binner, objective, targets, workers):
     return FastPredictor(join_trees([[tree]], binner, np.zeros(1)))
 
 
-def order_of_places(place):
-    """Return the row order of the places of rows, uint16 (n_rows,), as in `find_order`."""
-    number = np.argsort(place, kind="stable").astype(np.uint32)
-    return number, np.flatnonzero(number % stride_of_sizes(len(place)) == 0).astype(np.uint32)
+def order_of_positions(position):
+    """Return the row order, as `find_order`, of rows' positions among the leaves.
+
+    Parameters
+    ----------
+    position : uint16 (n_rows,)
+    """
+    number = np.argsort(position, kind="stable").astype(np.uint32)
+    return number, np.flatnonzero(number % stride_of_sizes(len(position)) == 0).astype(np.uint32)
 
 
 def first_gradients(objective, targets):

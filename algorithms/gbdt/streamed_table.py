@@ -18,7 +18,7 @@ from algorithms.gbdt.binning import SampledTable, bin_dense, sample_rows
 from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.input_table import read_table
 from algorithms.gbdt.missing_values import replace_missing
-from algorithms.gbdt.row_order import SAMPLE, find_order_tree, order_of_places
+from algorithms.gbdt.row_order import SAMPLE, find_order_tree, order_of_positions
 from algorithms.gbdt.split_table import split_columns
 
 PAIR = 2
@@ -28,13 +28,16 @@ BUFFER_BYTES = 1 << 20  # of a column; otherwise whole row groups are read into 
 
 @dataclass(frozen=True)
 class Batches:
-    """Rows of training that are read in batches, several times.
+    """Training rows that are read in batches.
+
+    `fit` raises ValueError if a later pass has another number of rows.
 
     Parameters
     ----------
     read : callable without arguments
-        It returns an iterator over pairs of X, an array or frame (n, n_features), and y, (n,). Each
-        call must return the same rows in the same order.
+        It returns an iterator over pairs of X, an array or frame (n, n_features), and y, (n,)
+        targets. X is numeric, NaN where missing, without a categorical dtype. Each call must return
+        the same rows in the same order.
     """
 
     read: object
@@ -81,7 +84,10 @@ def open_batches(X, y):
             raise ValueError("Batches yield the targets: call fit(batches, None)")
         return X
     if not isinstance(y, str):
-        raise TypeError(f"with the path of a Parquet file, y names its column; it is {type(y)}")
+        raise TypeError(
+            "y must be the name of the target column if X is the path of a Parquet file, "
+            f"not {type(y).__name__}"
+        )
     return Batches(lambda: read_parquet(fspath(X), y))
 
 
@@ -146,7 +152,7 @@ class StreamedTable:
 
     def __getitem__(self, rows):
         """Raise ValueError: rows cannot be selected."""
-        raise ValueError("rows of weight zero cannot be read in batches: leave them out of these")
+        raise ValueError("sample_weight has zeros: remove these rows from the batches")
 
     def checked_targets(self, *, y_numeric=False):
         """Return y as scikit-learn validates it."""
@@ -204,10 +210,10 @@ class StreamedTable:
         walker = find_order_tree(sample, binner, objective, targets[:, drawn], workers)
         if walker is None:
             return IN_ORDER
-        place = np.empty(self.shape[0], np.uint16)
+        position = np.empty(self.shape[0], np.uint16)
         for first, X in self.batches():
-            place[first : first + len(X)] = walker.raw(X, workers.threads)[:, 0]
-        return order_of_places(place)
+            position[first : first + len(X)] = walker.raw(X, workers.threads)[:, 0]
+        return order_of_positions(position)
 
     def bin(self, binner, workers, number, *, keeps_columns):
         """Return the bins of all rows, as `bin_dense` does."""

@@ -20,8 +20,9 @@ import numpy as np
 from algorithms.model_io import catboost_reader
 from algorithms.model_io.errors import ModelFileError
 from algorithms.reference._codes import codes_of_labels
+from algorithms.reference._errors import not_exportable
 from algorithms.reference._nodes import symmetric_nodes
-from harness import HarnessError, Missing, Tree, TreeEnsemble
+from harness import Missing, Tree, TreeEnsemble
 
 LINKS = {
     "RMSE": "identity",
@@ -47,7 +48,7 @@ def export(model):
         saved = json.loads(path.read_text(encoding="utf-8"))
     loss = model.get_all_params()["loss_function"].split(":")[0]
     if loss not in LINKS:
-        raise HarnessError(f"trees are not exportable: the loss {loss} has no common form")
+        raise not_exportable(f"the loss {loss} cannot be written as a TreeEnsemble")
     if catboost_reader.TREES not in saved:
         return read_other_trees(model, saved)
     scale, bias = saved["scale_and_bias"]
@@ -74,9 +75,9 @@ def read_other_trees(model, saved):
     try:
         ensemble, _, derived = catboost_reader.read(saved)
     except (ModelFileError, KeyError) as error:
-        raise HarnessError(f"trees are not exportable: {error}") from error
+        raise not_exportable(error) from error
     if derived is not None:
-        raise HarnessError("trees are not exportable: it has categorical_features")
+        raise not_exportable("it has categorical_features")
     return replace(ensemble, classes=codes_of_labels(model.classes_), version=catboost.__version__)
 
 
@@ -100,9 +101,9 @@ class Features:
             return column, split["border"], column not in self.nan_right, None
         if split["split_type"] != "OneHotFeature":
             kind = split["split_type"]
-            raise HarnessError(f"trees are not exportable: a split on {kind}, a category statistic")
+            raise not_exportable(f"a split on {kind}, a category statistic")
         if split["value"] not in self.codes:
-            raise HarnessError("trees are not exportable: a category's code is unknown")
+            raise not_exportable("a category's code is unknown")
         code = self.codes[split["value"]]
         column = self.categorical[split["cat_feature_index"]]
         return column, 0.0, code != -1, ([] if code == -1 else [code], False)

@@ -13,8 +13,9 @@ from importlib.metadata import version
 import numpy as np
 
 from algorithms.reference._codes import codes_of_labels
+from algorithms.reference._errors import not_exportable
 from algorithms.reference._nodes import symmetric_nodes
-from harness import HarnessError, Missing, Tree, TreeEnsemble
+from harness import Missing, Tree, TreeEnsemble
 
 LINKS = {"RMSE": "identity", "MAE": "identity", "Huber": "identity", "Quantile": "identity"}
 LINKS |= {"Poisson": "exp", "Logloss": "sigmoid", "MultiClass": "softmax"}
@@ -23,7 +24,7 @@ LINKS |= {"Poisson": "exp", "Logloss": "sigmoid", "MultiClass": "softmax"}
 def export(model):
     """Return the trees of a fitted classifier or regressor; -inf is read as a small number."""
     if getattr(model, "estimators_", None) is not None:
-        raise not_exportable("a bag of several models")
+        raise not_exportable("it averages several models (n_ensembles)")
     if getattr(model, "group_values_", None) is not None:
         raise not_exportable("random intercepts of groups")
     booster = model.model_
@@ -51,11 +52,6 @@ def export(model):
         library="chimeraboost",
         version=version("chimeraboost"),
     )
-
-
-def not_exportable(reason):
-    """Return the error with the reason why a model cannot be exported."""
-    return HarnessError(f"trees are not exportable: {reason}")
 
 
 def _tree(tree, borders, width):

@@ -8,7 +8,7 @@ import lightgbm
 
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.lightgbm_reader import read
-from harness import HarnessError
+from algorithms.reference._errors import not_exportable
 
 
 def export(booster, n_classes=None):
@@ -28,6 +28,6 @@ def export(booster, n_classes=None):
     try:
         ensemble, _, _ = read(booster.model_to_string(num_iteration=-1))
     except ModelFileError as error:
-        raise HarnessError(f"trees are not exportable: {error}") from error
+        raise not_exportable(error) from error
     classes = ensemble.classes if n_classes is None else tuple(range(n_classes))
     return dataclasses.replace(ensemble, classes=classes, version=lightgbm.__version__)

@@ -12,8 +12,9 @@ from importlib.metadata import version
 import numpy as np
 
 from algorithms.reference._codes import codes_of_labels
+from algorithms.reference._errors import not_exportable
 from algorithms.reference._nodes import breadth_first
-from harness import HarnessError, Missing, Tree, TreeEnsemble
+from harness import Missing, Tree, TreeEnsemble
 
 IDENTITY = {"SquaredLoss", "QuantileLoss", "HuberLoss", "AdaptiveHuberLoss", "AbsoluteLoss"}
 EXP = {"PoissonLoss", "GammaLoss", "TweedieLoss"}
@@ -24,7 +25,7 @@ def export(model):
     saved = json.loads(model.json_dump())
     config = saved["cfg"]
     if config["create_missing_branch"]:
-        raise HarnessError("trees are not exportable: missing values have a third branch")
+        raise not_exportable("missing values have a third branch")
     boosters = saved.get("boosters", [saved])
     categories = _category_codes(model)
     missing = config["missing"]
@@ -50,7 +51,7 @@ def _link(objective, n_outputs):
         return "identity"
     if objective in EXP:
         return "exp"
-    raise HarnessError(f"trees are not exportable: the loss {objective} has no common form")
+    raise not_exportable(f"the loss {objective} cannot be written as a TreeEnsemble")
 
 
 def _category_codes(model):
@@ -60,9 +61,7 @@ def _category_codes(model):
     for name, categories in getattr(model, "cat_mapping", {}).items():
         texts = [str(category).removesuffix(".0") for category in categories]
         if not all(text.isdecimal() for text in texts if text != "nan"):
-            raise HarnessError(
-                f"trees are not exportable: the categories of {name!r} are not codes from 0"
-            )
+            raise not_exportable(f"the categories of {name!r} must be whole numbers 0, 1, ...")
         codes[names.index(name)] = [-1 if text == "nan" else int(text) for text in texts]
     return codes
 

@@ -13,7 +13,8 @@ from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from algorithms.reference._codes import codes_of_labels
-from harness import HarnessError, Missing, Tree, TreeEnsemble
+from algorithms.reference._errors import not_exportable
+from harness import Missing, Tree, TreeEnsemble
 
 ABOUT = {"library": "scikit-learn", "version": sklearn.__version__}
 EXACT = {**ABOUT, "input_dtype": "float32", "cover_kind": "weight"}
@@ -25,11 +26,6 @@ def export(model):
     if name not in EXPORTS:
         raise not_exportable(f"no rule for {type(model).__name__}")
     return EXPORTS[name](model)
-
-
-def not_exportable(reason):
-    """Return the error with the reason why a model cannot be exported."""
-    return HarnessError(f"trees are not exportable: {reason}")
 
 
 def exact_tree(fitted, columns=None, n_classes=None):

@@ -9,7 +9,7 @@ import xgboost
 
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.xgboost_reader import read
-from harness import HarnessError
+from algorithms.reference._errors import not_exportable
 
 
 def export(booster, n_classes=None):
@@ -29,6 +29,6 @@ def export(booster, n_classes=None):
     try:
         ensemble, _ = read(json.loads(booster.save_raw("json")))
     except ModelFileError as error:
-        raise HarnessError(f"trees are not exportable: {error}") from error
+        raise not_exportable(error) from error
     classes = ensemble.classes if n_classes is None else tuple(range(n_classes))
     return dataclasses.replace(ensemble, classes=classes, version=xgboost.__version__)

@@ -11,8 +11,9 @@ import numpy as np
 import ydf
 
 from algorithms.reference._codes import codes_of_labels
+from algorithms.reference._errors import not_exportable
 from algorithms.reference._nodes import breadth_first
-from harness import HarnessError, Missing, Tree, TreeEnsemble
+from harness import Missing, Tree, TreeEnsemble
 
 LINKS = {"SQUARED_ERROR": "identity", "MEAN_AVERAGE_ERROR": "identity", "POISSON": "exp"}
 LINKS |= {"BINOMIAL_LOG_LIKELIHOOD": "sigmoid", "MULTINOMIAL_LOG_LIKELIHOOD": "softmax"}
@@ -33,7 +34,7 @@ def export(model, columns=None, n_features=None):
         raise not_exportable(f"it is a {type(model).__name__}")
     loss = model.describe("text").partition("Loss: ")[2].split("\n")[0].strip()
     if loss not in LINKS:
-        raise not_exportable(f"the loss {loss} has no common form")
+        raise not_exportable(f"the loss {loss} cannot be written as a TreeEnsemble")
     features = model.input_features()
     places = range(len(features)) if columns is None else columns
     place_of = {f.column_idx: place for f, place in zip(features, places, strict=True)}
@@ -60,11 +61,6 @@ def codes_of_classes(labels):
     """Return the codes of a model's classes, which are texts."""
     is_number = all(label.isdecimal() for label in labels)
     return codes_of_labels([int(label) for label in labels] if is_number else labels)
-
-
-def not_exportable(reason):
-    """Return the error with the reason why a model cannot be exported."""
-    return HarnessError(f"trees are not exportable: {reason}")
 
 
 class Reader:
@@ -118,5 +114,5 @@ class Reader:
         texts = {item.index: text for text, item in items.items() if item.index > 0}
         if not all(text.isdecimal() for text in texts.values()):
             name = self.columns[attribute].name
-            raise not_exportable(f"the categories of {name!r} are not codes from 0")
+            raise not_exportable(f"the categories of {name!r} must be whole numbers 0, 1, ...")
         return {index: int(text) for index, text in texts.items()}

@@ -1,4 +1,4 @@
-"""Nodes of a tree in the order of the common form: a child comes after its parent."""
+"""Nodes of a tree in the order of a TreeEnsemble: a child comes after its parent."""
 
 from __future__ import annotations
 

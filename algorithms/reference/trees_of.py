@@ -1,4 +1,4 @@
-"""Trees of a fitted model of scikit-learn, XGBoost, LightGBM, CatBoost or a rival library."""
+"""Trees of a fitted model of scikit-learn, XGBoost, LightGBM, CatBoost or an optional library."""
 
 from __future__ import annotations
 

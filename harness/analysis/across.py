@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.analysis.run_view import Interval
 from harness.analysis.stats import EXACT, finite, hodges_lehmann, subset_sums
+
+Pair = TypeVar("Pair", bound=tuple[str, ...])
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Friedman:
 class PairTest:
     """The test of one declared pair over all datasets."""
 
-    pair: tuple[str, str]
+    pair: tuple[str, ...]  # key of its differences
     difference: Interval  # Hodges-Lehmann of loss(second) - loss(first): positive = first better
     wins: int
     ties: int
@@ -116,7 +119,7 @@ def nemenyi_distance(k: int, datasets: int) -> float:
 
 
 def compare_differences(
-    differences: Mapping[tuple[str, str], ArrayLike], level: float = 0.95, tie: float = 0.0
+    differences: Mapping[Pair, ArrayLike], level: float = 0.95, tie: float = 0.0
 ) -> tuple[PairTest, ...]:
     """Return the signed-rank test of each pair from its differences, one per dataset.
 
@@ -124,7 +127,7 @@ def compare_differences(
     ----------
     differences
         Pair → (N,) loss(second) - loss(first), in a unit that datasets share; each pair on its
-        own datasets.
+        own datasets. A pair is two names, and what distinguishes it from others with these names.
     tie
         Differences within ±``tie`` count as ties; the test uses them unchanged.
     """

@@ -79,6 +79,16 @@ def gaps_of(accuracy: Iterable[Accuracy]) -> dict[str, float]:
     return {dataset: median(gaps) for dataset, gaps in by_dataset.items()}
 
 
+class Variant(NamedTuple):
+    """A declared pair on one track, with the params of its sides as text."""
+
+    algorithm: str
+    reference: str
+    track: str
+    params: str
+    reference_params: str
+
+
 class DeclaredTest(NamedTuple):
     """Test of a declared pair over datasets."""
 
@@ -95,24 +105,26 @@ def declared_tests(accuracy: Iterable[Accuracy], share: float) -> tuple[Declared
     Differences are shares of each dataset's gap; a difference within ±``share`` is a tie. Holm's
     adjustment is over all pairs, because they were declared before the results were known.
     """
-    differences: dict[tuple[str, str], list[float]] = {}
-    places: dict[tuple[str, str], tuple[str, str, str, int]] = {}
-    for (algorithm, reference, track, *params), verdicts in _by_variant(accuracy).items():
+    differences: dict[Variant, list[float]] = {}
+    n_missing: dict[Variant, int] = {}
+    for variant, verdicts in _by_variant(accuracy).items():
         usable = [v for v in verdicts if v.gap > 0 and math.isfinite(v.difference.value)]
         if usable:
-            key = (repr((algorithm, reference)), repr((track, params)))
-            differences[key] = [v.difference.value / v.gap for v in usable]
-            places[key] = (algorithm, reference, track, len(verdicts) - len(usable))
+            differences[variant] = [v.difference.value / v.gap for v in usable]
+            n_missing[variant] = len(verdicts) - len(usable)
     tests = compare_differences(differences, tie=share)
-    return tuple(DeclaredTest(test, *places[test.pair]) for test in tests)
+    return tuple(
+        DeclaredTest(test, pair.algorithm, pair.reference, pair.track, n_missing[pair])
+        for pair, test in zip(differences, tests, strict=True)
+    )
 
 
-def _by_variant(accuracy: Iterable[Accuracy]) -> dict[tuple[str, ...], list[Accuracy]]:
-    variants: dict[tuple[str, ...], list[Accuracy]] = defaultdict(list)
+def _by_variant(accuracy: Iterable[Accuracy]) -> dict[Variant, list[Accuracy]]:
+    variants: dict[Variant, list[Accuracy]] = defaultdict(list)
     for v in accuracy:
         if v.dataset:
-            params = [repr(sorted(side.items(), key=str)) for side in v.params]
-            variants[v.algorithm, v.reference, v.track, *params].append(v)
+            ours, theirs = (repr(sorted(side.items(), key=str)) for side in v.params)
+            variants[Variant(v.algorithm, v.reference, v.track, ours, theirs)].append(v)
     return variants
 
 

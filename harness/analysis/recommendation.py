@@ -428,7 +428,8 @@ class AnswerText:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     sentences: Sequence[str]
-    left_out: Sequence[str] = ()  # a sentence on datasets without a row, for readers of the rows
+    # Sentence with the number of datasets beyond `MAX_ROWS`; the report omits it.
+    left_out: Sequence[str] = ()
 
 
 def answer_text(answers: Sequence[Answer]) -> AnswerText | None:

@@ -200,8 +200,8 @@ def _roles(reading: Reading, table: Table) -> Iterator[str]:
     if reading.group:
         yield f"group: {shown(reading.group)}; rows of one group are never in both parts of a split"
     if reading.order:
-        others = ", of other groups" if table.group is not None else ""
-        yield f"time: {shown(reading.order)}; every split trains on earlier rows{others}"
+        groups = " of groups that it does not test" if table.group is not None else ""
+        yield f"time: {shown(reading.order)}; every split trains on earlier rows{groups}"
     dropped = [name for name in reading.drop if not name.startswith(_NAMELESS)]
     if dropped:
         yield f"dropped: {listed(dropped)}"

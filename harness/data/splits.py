@@ -84,8 +84,8 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
     -------
     train, test
         int64 row numbers, each ascending; no row is in both. ``draw`` and splits with
-        ``train_rows`` train on a part of the other rows, ``ordered`` on the earlier ones of other
-        groups.
+        ``train_rows`` train on a part of the other rows, ``ordered`` on earlier rows and, with
+        groups, only of groups that are not tested.
 
     Raises
     ------

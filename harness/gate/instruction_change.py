@@ -19,7 +19,7 @@ from harness.measurement.instructions import (
     find_counter,
 )
 
-NO_TIME = "no time was left of the budget"
+NO_TIME = "the time budget was used up"
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,9 @@ def read_history(
             series, unread = asv_series(asv or ASV_RESULTS)
             every += series
             notes += unread
-        every = every if commits is None else [_on(series, commits) for series in every]
+        every = (
+            every if commits is None else [_points_at_commits(series, commits) for series in every]
+        )
         chosen = [s for s in every if _chosen(s, algorithms, datasets) and len(s.points) > 1]
         chosen = [replace(s, steps=find_steps(s.points, threshold)) for s in chosen]
     except NoAsvError as error:
@@ -272,7 +274,7 @@ def _chosen(series: Series, algorithms: Sequence[str], datasets: Sequence[str]) 
     return all(not globs or any(fnmatchcase(name, g) for g in globs) for name, globs in filters)
 
 
-def _on(series: Series, commits: Collection[str]) -> Series:
+def _points_at_commits(series: Series, commits: Collection[str]) -> Series:
     """Return a series with the points of some commits; an edited tree belongs to its commit."""
     points = [point for point in series.points if point.commit.rstrip("+") in commits]
     return replace(series, points=tuple(points))

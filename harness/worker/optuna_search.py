@@ -44,7 +44,7 @@ class Proposals:
 
     def add(self, configuration: Mapping[str, Any], loss: float) -> None:
         """Add a configuration of the space with its loss; an infinite loss is a failure."""
-        params = {name: _place(self.space[name], configuration[name]) for name in self.space}
+        params = {name: _to_optuna(self.space[name], configuration[name]) for name in self.space}
         known: JSON = {"params": params, "distributions": self.distributions}
         if math.isfinite(loss):
             self.study.add_trial(create_trial(value=loss, **known))
@@ -54,7 +54,9 @@ class Proposals:
     def propose(self) -> JSON:
         """Return the values of the next configuration; call `tell` with its loss."""
         self.trial = self.study.ask(self.distributions)
-        return {name: _value(self.space[name], at) for name, at in self.trial.params.items()}
+        return {
+            name: _from_optuna(self.space[name], value) for name, value in self.trial.params.items()
+        }
 
     def tell(self, loss: float) -> None:
         """Add the loss of the last proposal; an infinite loss is a failure."""
@@ -75,14 +77,15 @@ def _distribution(choices: Any) -> BaseDistribution:
     return FloatDistribution(low, high, log=log)
 
 
-def _place(choices: Any, value: Any) -> Any:
+def _to_optuna(choices: Any, value: Any) -> Any:
     """Return a value as Optuna represents it; rounded numbers are moved into their range."""
     if isinstance(choices, Sequence):
         return choices.index(value)
     return min(max(value, choices["low"]), choices["high"])
 
 
-def _value(choices: Any, place: Any) -> Any:
+def _from_optuna(choices: Any, represented: Any) -> Any:
+    """Return the value of the space; floats have six significant digits."""
     if isinstance(choices, Sequence):
-        return choices[place]
-    return place if isinstance(place, int) else float(f"{place:.6g}")
+        return choices[represented]
+    return represented if isinstance(represented, int) else float(f"{represented:.6g}")

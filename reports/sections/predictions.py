@@ -49,12 +49,12 @@ class Compared:
     agreement: Agreement
     variant: str  # params that distinguish it from other sets, or ""
     track: str  # of a run with several tracks, or ""
-    is_named: bool = True  # whether the name has the algorithm
+    shows_algorithm: bool = True  # whether the name has the algorithm
 
     @property
     def name(self) -> str:
         """The pair's first side, its params, the dataset and the track."""
-        algorithm = short(self.pair.algorithm, 24) if self.is_named else ""
+        algorithm = short(self.pair.algorithm, 24) if self.shows_algorithm else ""
         side = " ".join(filter(None, [algorithm, short(self.variant, 16)]))
         return " · ".join(filter(None, [side, short(self.dataset, 20), short(self.track, 10)]))
 
@@ -71,7 +71,7 @@ def build(page: Page) -> Fragment | None:
     if not comparisons:
         return None
     several = len({c.pair for c in comparisons}) > 1
-    comparisons = [replace(c, is_named=several) for c in comparisons]
+    comparisons = [replace(c, shows_algorithm=several) for c in comparisons]
     same = sum(c.agreement.same == 1 for c in comparisons)
     steps: Block = _steps(page, comparisons)
     if not any(sum(list(c.agreement.ulps.values())[:-1]) for c in comparisons):

@@ -71,7 +71,7 @@ def test_model_is_that_of_bins_in_both_orders(
 
     monkeypatch.setattr(base, "bin_table", note)
     both = fit(kind, params, callbacks)
-    monkeypatch.setattr(base, "VALUES_BY_ROWS", 1)
+    monkeypatch.setattr(base, "MIN_VALUES_BY_ROWS", 1)
     by_rows = fit(kind, params, callbacks)
     assert stored == [5, 0]
     assert by_rows.keys() == both.keys()
@@ -91,7 +91,7 @@ def test_model_is_that_of_bins_in_both_orders(
         ("classes", {"n_jobs": 1, "data_sample_strategy": "goss", "learning_rate": 0.5}),
     ],
 )
-def test_scratch_space_in_used_memory_changes_no_model(kind, params, is_reordered, monkeypatch):
+def test_shared_memory_gives_the_same_model(kind, params, is_reordered, monkeypatch):
     """The grower uses the memory of gradients and of packed gradients; here also its own."""
     if is_reordered:
         for name in ("MIN_VALUES", "MIN_TREES", "MIN_LEAVES"):

@@ -44,7 +44,7 @@ def storage(request, monkeypatch):
         for name in ("MIN_VALUES", "MIN_TREES", "MIN_LEAVES"):
             monkeypatch.setattr(hist_order, name, 1)
     if request.param == "by rows":
-        monkeypatch.setattr(base, "VALUES_BY_ROWS", 1)
+        monkeypatch.setattr(base, "MIN_VALUES_BY_ROWS", 1)
 
 
 @pytest.mark.usefixtures("storage")
@@ -120,7 +120,7 @@ def changing(first, second):
         ),
     ],
 )
-def test_what_needs_the_whole_table_is_refused(given, y, params, message):
+def test_invalid_batches_and_options_raise(given, y, params, message):
     model = regressor(**params)
     with pytest.raises(ValueError, match=message):
         model.fit(given, y)
@@ -132,7 +132,7 @@ def test_missing_target_and_rows_of_weight_zero_are_refused(tmp_path):
     pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]}).to_parquet(path)
     with pytest.raises(ValueError, match="has no column 'c'; it has a, b"):
         regressor().fit(path, "c")
-    with pytest.raises(TypeError, match="y names its column"):
+    with pytest.raises(TypeError, match="y must be the name of the target column"):
         regressor().fit(path, Y)
     with pytest.raises(FileNotFoundError):
         regressor().fit(tmp_path / "other.parquet", "b")
@@ -141,7 +141,7 @@ def test_missing_target_and_rows_of_weight_zero_are_refused(tmp_path):
     with pytest.raises(TypeError, match="needs a function"):
         Batches([(X, Y)])
     weight = np.where(np.arange(N) < 9, 0.0, 1.0)
-    with pytest.raises(ValueError, match="rows of weight zero"):
+    with pytest.raises(ValueError, match="sample_weight has zeros"):
         regressor().fit(batches_of(X, Y), None, sample_weight=weight)
 
 

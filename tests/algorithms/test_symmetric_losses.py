@@ -17,7 +17,7 @@ KINDS = {"HUBER": 0.7, "EXPECTILE": 0.7, "TWEEDIE": 1.3, "QUANTILE": 0.3}
 
 @pytest.mark.parametrize("method", [None, "Newton", "Gradient"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_predictions_are_catboosts(loss, method):
+def test_predictions_equal_catboost(loss, method):
     params = {
         "iterations": 8,
         "loss_function": loss,
@@ -33,7 +33,7 @@ def test_predictions_are_catboosts(loss, method):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_metrics_are_catboosts(loss):
+def test_metrics_equal_catboost(loss):
     params = {"iterations": 5, "loss_function": loss, "learning_rate": 0.3, "random_seed": 0}
     params |= {"bootstrap_type": "No", "random_strength": 0}
     theirs = catboost.CatBoostRegressor(verbose=0, allow_writing_files=False, **params)

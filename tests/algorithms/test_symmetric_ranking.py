@@ -158,7 +158,7 @@ def test_pairlogit_predicts_as_catboost_with_pairs_or_weights():
 @pytest.mark.parametrize(
     "metric", ["NDCG", "NDCG:top=5", "NDCG:top=3;type=Exp", "MAP", "MAP:top=3", "PairLogit", None]
 )
-def test_metrics_are_catboosts(metric):
+def test_metrics_equal_catboost(metric):
     pool = catboost.Pool(X, Y, group_id=GROUP)
     valid = catboost.Pool(X_VALID, np.minimum(Y_VALID, 2), group_id=GROUP_VALID)
     theirs = catboost.CatBoostRanker(

@@ -25,7 +25,7 @@ def test_workloads_have_their_shapes_and_dtypes(monkeypatch):
     assert sparse.issparse(X)
     assert X.shape == (500, 3330)
     X, _ = peak_memory.make_workload("categorical", np.float64)
-    assert peak_memory.text_columns(X) == [f"c{j}" for j in range(6)]
+    assert peak_memory.categorical_columns(X) == [f"c{j}" for j in range(6)]
 
 
 def test_peak_includes_arrays_of_the_fit_but_not_the_table(monkeypatch, capsys):
@@ -35,7 +35,7 @@ def test_peak_includes_arrays_of_the_fit_but_not_the_table(monkeypatch, capsys):
         return np.ones_like(X).sum()
 
     monkeypatch.setattr(peak_memory, "fit", fit)
-    given = ["--workloads", "1e6x2", "--libraries", "LightGBM", "--serve"]
+    given = ["--workloads", "1e6x2", "--libraries", "LightGBM", "--in-process"]
     peak_memory.main(given)
     peak_memory.main([*given, "--float32"])
     peaks = [float(one) for one in re.findall(r"([\d.]+) MiB", capsys.readouterr().out)]

@@ -67,7 +67,7 @@ def test_time_and_group_on_one_table(tmp_path, frame):
     dataset = dataset_from_file(path, "y", time="day", group="who")
     assert dataset.ordered
     assert dataset.grouped
-    sentence = "time: 'day'; every split trains on earlier rows, of other groups"
+    sentence = "time: 'day'; every split trains on earlier rows of groups that it does not test"
     assert sentence in dataset.file["told"]
     table = table_of(dataset)
     for split in default_splits(dataset, 4, 1, 0):

@@ -1,6 +1,6 @@
-"""Adapters of rival boosters, registered where their packages are installed.
+"""Adapters of boosters of optional libraries, registered where these are installed.
 
-The extra ``rivals`` of this package installs ChimeraBoost, Perpetual and YDF. Their trees are
+The extra ``boosters`` of this package installs ChimeraBoost, Perpetual and YDF. Their trees are
 exported where they have the common form (:mod:`algorithms.reference.trees_of`).
 """
 

@@ -1,4 +1,4 @@
-"""Tests of the optional rivals: trained on numbers and categories, trees as the library's own."""
+"""Tests of boosters of optional libraries: training, and trees equal to the library's own."""
 
 import importlib.util
 import pickle
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from algorithms import trees_of
-from algorithms.reference.rivals import DECLARED
+from algorithms.reference.optional_libraries import DECLARED
 from harness import ALL_TASKS, Algorithm, HarnessError, Spec, Task, spread
 from harness.plugins.registry import load_registry
 
@@ -151,7 +151,7 @@ def test_class_without_rows_has_probability_zero(library):
         ({"linear_leaves": True, "cross_features": False}, "linear leaves"),
         (
             {"n_ensembles": 2, "ensemble_n_jobs": 1, "learning_rate": 0.1, "colsample": 1.0},
-            "a bag of several models",
+            "it averages several models",
         ),
     ],
 )
@@ -179,7 +179,7 @@ def test_text_categories_have_no_codes():
     y = target(X, Task.REGRESSION)
     X["c5"] = X["c5"].cat.rename_categories(list("uvwxyz"))
     model = perpetual.PerpetualRegressor(budget=0.3, num_threads=1).fit(X, y)
-    with pytest.raises(HarnessError, match="categories of 'c5' are not codes from 0"):
+    with pytest.raises(HarnessError, match=r"categories of 'c5' must be whole numbers 0, 1"):
         trees_of(model)
 
 
@@ -193,8 +193,8 @@ def test_other_models_of_ydf_are_refused():
         trees_of(model)
 
 
-def test_only_installed_rivals_are_registered():
-    registry = load_registry(modules=["algorithms.reference.rivals"])
+def test_only_installed_libraries_are_registered():
+    registry = load_registry(modules=["algorithms.reference.optional_libraries"])
     expected = {d["name"] for n, d in DECLARED.items() if importlib.util.find_spec(n) is not None}
     assert set(registry.names("algorithm")) == expected
     for library, declared in DECLARED.items():

@@ -17,7 +17,7 @@ from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.sampling import sampled_share
 from algorithms.prediction.predictor import FastPredictor
 
-MIN_VALUES = 1 << 22  # smaller tables mostly fit into the cache
+MIN_VALUES_TO_REORDER = 1 << 22  # smaller tables mostly fit into the cache
 MAX_COLUMNS = 128  # longer rows fill whole cache lines in any order
 MIN_TREES = 10
 SAMPLE = 20_000
@@ -55,7 +55,7 @@ def is_worth_it(params, table, objective):
     n_rows, n_columns = table.shape
     return (
         n_columns <= MAX_COLUMNS
-        and sampled_share(params) * n_rows * n_columns >= MIN_VALUES
+        and sampled_share(params) * n_rows * n_columns >= MIN_VALUES_TO_REORDER
         and not len(table.sparse_columns)
         and hasattr(objective, "kind")
         and objective.renewed is None

@@ -12,7 +12,7 @@ SMALL = 300_000  # values × columns below which one thread grows a tree faster 
 MAX_WORK = 500_000  # estimated ns of a tree, up to which one thread adds rounds
 ROW_WORK = 16  # ns of a tree for each row: gradients, packing, partitions and scores
 FEW_VALUES = 1 << 13  # values below which one thread grows the trees of a round faster
-MIN_VALUES = 1 << 13  # values of X below which one thread does all of a fit
+MIN_VALUES_FOR_THREADS = 1 << 13  # values of X below which one thread does all of a fit
 ROWS_TO_MARK = 1 << 16  # rows from which on several threads share a pass over rows
 ENTRY_BYTES = 8  # of a histogram entry
 MAX_BYTES = 1 << 28  # maximum size of the histograms of trees that grow concurrently
@@ -23,7 +23,7 @@ def fit_threads(X, threads):
 
     Starting a second thread and waiting for it takes as long as several trees.
     """
-    return 1 if X.size < MIN_VALUES else threads
+    return 1 if X.size < MIN_VALUES_FOR_THREADS else threads
 
 
 def count_values(bins):

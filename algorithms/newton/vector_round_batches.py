@@ -2,15 +2,13 @@
 
 import numpy as np
 
+from algorithms.gbdt.round_batches import MAX_BYTES, MAX_ROUNDS
 from algorithms.gbdt.sampling import seed_of
 from algorithms.newton.kernels.vector_arrays import VectorRoundArrays
 from algorithms.newton.kernels.vector_histogram import SUMMED
 from algorithms.newton.sampling import Columns
 from algorithms.newton.tree import NODE, NewtonTree
 from algorithms.newton.vector_grower import DERIVATIVES, ROUNDING, work_arrays
-
-MAX_ROUNDS = 64  # rounds in a batch
-MAX_BYTES = 1 << 24  # size of the trees of a batch
 
 
 def can_batch(boosting):
@@ -47,7 +45,7 @@ class VectorRoundBatches:
             "g_totals": np.empty((n_blocks, n_outputs)),
             "h_totals": np.empty((n_blocks, n_outputs)),
             **work_arrays(grower.size, n_outputs, lanes),
-            "at": grower.at,
+            "leaf_of": grower.at,
             "added": np.empty((n_outputs, len(grower.growth.nodes))),
             "first_threshold": grower.first_threshold,
             "thresholds": grower.thresholds,

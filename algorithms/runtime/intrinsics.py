@@ -109,7 +109,7 @@ def bits_of_double(_, value):  # noqa: ARG001 - numba reads the types of what `b
 
 
 @intrinsic
-def scale_single(_, value, shifted):  # noqa: ARG001 - numba reads the types of what `build` is given
+def multiply_by_power_of_two(_, value, shifted):  # noqa: ARG001 - numba reads the types of what `build` is given
     """Return value · 2ⁿ, where the lowest bits of the float32 ``shifted`` are the integer n."""
 
     def build(_context, builder, _signature, given):

@@ -221,7 +221,8 @@ class CombinationSearch:
         scratch = self.take_scratch()
         list_combinations(tree.search, tree.static, self.splits, level, scratch.categories)
         self.scratch.append(scratch)
-        self._write_new(tree.orders[self.permutation, :0])
+        order_of_bases = tree.orders[self.permutation, :0]  # empty: the order of the bases
+        self._write_new(order_of_bases)
         level_rows = LevelRows(groups.rows, groups.starts, groups.ends, tree.records, tree.chunks)
         order_records(records, level_rows, groups.n_leaves)
         given = self.n_bins, self.stride, scoring.l2, scoring.step

@@ -15,10 +15,11 @@ from algorithms.symmetric.kernels import leaf_sums as kinds
 from algorithms.symmetric.kernels.exponential import exponentiate
 from algorithms.symmetric.kernels.leaf_steps import (
     MIN_WEIGHT,
+    NOT_PROVEN,
     estimate_leaves,
     largest_log,
+    largest_proven_step,
     loss_bound,
-    proven_step,
 )
 from algorithms.symmetric.kernels.leaf_sums import (
     DER1,
@@ -92,7 +93,7 @@ class LeafEstimator:
                 if left:
                     self.add(score, step, grown)
                 continue
-            if proof.holds(score, sums, step):
+            if proof.can_skip_loss(score, sums, step):
                 total += step
                 self.add(score, step, grown)
                 continue
@@ -259,33 +260,35 @@ class DecreaseProof:
         self.is_possible = estimator.has_float64_loss and is_logistic and not has_weights
         if self.is_possible:
             self.n_added = estimator.block + -(-n_rows // estimator.block)
-            self.size = largest_log(score[0])
-            self.bound = loss_bound(n_rows, self.size)
+            self.max_abs_score = largest_log(score[0])
+            self.bound = loss_bound(n_rows, self.max_abs_score)
 
-    def holds(self, score, sums, step):
+    def can_skip_loss(self, score, sums, step):
         """Return whether a step surely lowers the loss; if not, `loss` is that of the scores.
 
         The caller adds such a step to the scores.
         """
-        reach = self._reach(sums, step) if self.is_possible else -1.0
-        if reach < 0.0 and self.loss is None:
+        longest_step = self._longest_step(sums, step) if self.is_possible else NOT_PROVEN
+        if longest_step < 0.0 and self.loss is None:
             self.loss = self.estimator.loss(score)
             if self.is_possible:
                 self.bound = min(self.bound, self.loss)
-                reach = self._reach(sums, step)
-        if reach < 0.0:
+                longest_step = self._longest_step(sums, step)
+        if longest_step < 0.0:
             if self.is_possible:  # the search may change the scores
-                self.size += float(np.abs(step).max())
+                self.max_abs_score += float(np.abs(step).max())
             return False
-        self.size, self.loss = self.size + reach, None
+        self.max_abs_score, self.loss = self.max_abs_score + longest_step, None
         return True
 
-    def _reach(self, sums, step):
-        """Return the largest |step|, or a negative number if there is no proof."""
+    def _longest_step(self, sums, step):
+        """Return the largest |step|, or `NOT_PROVEN`."""
         changes = step[:, 0].copy()
         exponentiate(changes)
         n_rows = len(self.estimator.y)
-        return proven_step(sums, changes, n_rows, self.n_added, self.size, self.bound)
+        return largest_proven_step(
+            sums, changes, n_rows, self.n_added, self.max_abs_score, self.bound
+        )
 
 
 def solve_positive(matrix, right):

@@ -14,7 +14,7 @@ from algorithms.symmetric.boosting import Booster
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.leaf_values import LeafEstimator
 
-SWEEPS = 100  # maximum number of passes over the splits
+MAX_VALUE_PASSES = 100  # maximum number of passes over the splits
 TOLERANCE = 1e-12  # of a pass, relative to the largest value
 LEAST_WEIGHT = 1e-12  # of an empty leaf, relative to the total
 
@@ -37,7 +37,7 @@ def read_monotone(params, names, objective, n_features, categorical):
     """
     wanted = params.monotone_constraints
     if isinstance(wanted, str) and ":" in wanted:
-        wanted = read_pairs(wanted)
+        wanted = parse_constraint_text(wanted)
     signs = read_signs(wanted, n_features, names)
     if not signs.any():
         return signs
@@ -57,7 +57,7 @@ def read_monotone(params, names, objective, n_features, categorical):
     return signs
 
 
-def read_pairs(text):
+def parse_constraint_text(text):
     """Return the dict of CatBoost's text "column:sign,column:sign", columns by number or name."""
     found = {}
     for pair in text.strip("()[]{} ").split(","):
@@ -122,7 +122,7 @@ def order_leaves(values, weights, signs):
     weights = np.maximum(weights, LEAST_WEIGHT * max(weights.sum(), 1.0))
     steps = np.zeros((len(pairs), len(values)))  # Dykstra's corrections
     limit = TOLERANCE * np.abs(values).max()
-    for _ in range(SWEEPS if len(pairs) > 1 else 1):
+    for _ in range(MAX_VALUE_PASSES if len(pairs) > 1 else 1):
         before = values.copy()
         for k, (low, high) in enumerate(pairs):
             values += steps[k]

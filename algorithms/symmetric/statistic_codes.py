@@ -6,6 +6,7 @@ give about 150.
 """
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,15 @@ MAX_CODES = 256  # of a set of statistics
 MAX_KEYS = 1 << 16  # possible tuples of bins of a set
 
 
+class CodeTables(NamedTuple):
+    """Codes of one set of statistics."""
+
+    n_codes: int
+    code_by_counts: np.ndarray  # uint8 (N_SMALL, N_SMALL), by total and numerator
+    code_by_bins: np.ndarray  # uint8 (radix ** n_priors,), by the bins as the digits of a number
+    bins: np.ndarray  # uint8 (n_statistics, MAX_CODES), bin of each code
+
+
 def make_statistic_codes(ctrs):
     """Return the `StatisticCodes` of some `CtrArrays`."""
     first, numbers, tables = [0], [], {}
@@ -24,7 +34,8 @@ def make_statistic_codes(ctrs):
     for option, end in enumerate(ctrs.ends.tolist()):
         n_priors = int(ctrs.n_priors[option])
         own = slice(start, start + n_priors)
-        formulas = list(zip(*(one[own].tolist() for one in ctrs[-3:]), strict=True))
+        fields = ctrs.priors, ctrs.shifts, ctrs.norms
+        formulas = list(zip(*(one[own].tolist() for one in fields), strict=True))
         sets = join_priors(formulas, int(ctrs.kinds[option]), int(ctrs.n_borders[option]))
         for _ in range((end - start) // n_priors):
             for key in sets:
@@ -32,17 +43,18 @@ def make_statistic_codes(ctrs):
                 numbers.append(tables.setdefault(key, len(tables)))
         start = end
     made = [code_tables(*key) for key in tables]
-    of_bins = np.zeros((len(made), max(len(one[2]) for one in made)), np.uint8)
-    for row, one in zip(of_bins, made, strict=True):
-        row[: len(one[2])] = one[2]
+    n_keys = max(len(one.code_by_bins) for one in made)
+    code_by_bins = np.zeros((len(made), n_keys), np.uint8)
+    for row, one in zip(code_by_bins, made, strict=True):
+        row[: len(one.code_by_bins)] = one.code_by_bins
     return StatisticCodes(
         np.array(first, np.int64),
         np.repeat(np.arange(len(numbers)), np.diff(first)),
-        np.array([made[number][0] for number in numbers], np.int64),
-        np.concatenate([made[number][3] for number in numbers]),
+        np.array([made[number].n_codes for number in numbers], np.int64),
+        np.concatenate([made[number].bins for number in numbers]),
         np.array(numbers, np.int64),
-        np.array([one[1] for one in made]),
-        of_bins,
+        np.array([one.code_by_counts for one in made]),
+        code_by_bins,
     )
 
 
@@ -74,18 +86,12 @@ def can_join(formulas, n_borders):
 
 @lru_cache
 def code_tables(formulas, n_borders):
-    """Return the tables of a set of statistics, or None if there are too many codes.
+    """Return the `CodeTables` of a set of statistics, or None if there are too many codes.
 
     Parameters
     ----------
     formulas : tuple of (prior, shift, norm), for which `can_join` holds unless there is one
     n_borders : int
-
-    Returns
-    -------
-    n_codes : int
-    of_counts, of_bins : as in `StatisticCodes`, for one table
-    bins : uint8 (n_statistics, MAX_CODES), bin of each code
     """
     total, numerator = np.indices((N_SMALL, N_SMALL), np.float32)
     numerator = np.minimum(numerator, total)
@@ -99,11 +105,11 @@ def code_tables(formulas, n_borders):
         codes = np.union1d(keys, keys_of_many_rows([one[0] for one in formulas], radix))
     if len(codes) > MAX_CODES:
         return None
-    of_bins = np.zeros(radix ** len(formulas), np.uint8)
-    of_bins[codes] = np.arange(len(codes))
+    code_by_bins = np.zeros(radix ** len(formulas), np.uint8)
+    code_by_bins[codes] = np.arange(len(codes))
     bins = np.zeros((len(formulas), MAX_CODES), np.uint8)
     bins[:, : len(codes)] = np.array(np.unravel_index(codes, (radix,) * len(formulas)))
-    return len(codes), of_bins[keys], of_bins, bins
+    return CodeTables(len(codes), code_by_bins[keys], code_by_bins, bins)
 
 
 def keys_of_many_rows(priors, radix):

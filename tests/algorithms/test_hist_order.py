@@ -55,7 +55,7 @@ def reorder_small_tables(monkeypatch):
         results.append(order)
         return order
 
-    for name in ("MIN_VALUES", "MIN_TREES", "MIN_LEAVES"):
+    for name in ("MIN_VALUES_TO_REORDER", "MIN_TREES", "MIN_LEAVES"):
         monkeypatch.setattr(hist_order, name, 1)
     monkeypatch.setattr(hist_order, "SAMPLE", 2000)
     monkeypatch.setattr(base_histogram, "find_order", note)
@@ -122,7 +122,7 @@ def test_bag_without_rows_gets_the_first_row():
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_tables_are_copied_for_enough_values_and_trees(share, reorder_small_tables, monkeypatch):
     X, y = table()
-    monkeypatch.setattr(hist_order, "MIN_VALUES", int(0.2 * X.size))
+    monkeypatch.setattr(hist_order, "MIN_VALUES_TO_REORDER", int(0.2 * X.size))
     HistogramBoostingRegressor(n_estimators=2, subsample=share, subsample_freq=1).fit(X, y)
     goss = {"data_sample_strategy": "goss", "top_rate": share / 2, "other_rate": share / 2}
     HistogramBoostingRegressor(n_estimators=2, **goss).fit(X, y)
@@ -191,7 +191,7 @@ def test_rows_are_not_reordered_where_positions_matter(params, reorder_small_tab
 
 
 @pytest.mark.parametrize(
-    ("name", "bound"), [("MIN_VALUES", 5 * N + 1), ("MAX_COLUMNS", 4), ("MIN_TREES", 3)]
+    ("name", "bound"), [("MIN_VALUES_TO_REORDER", 5 * N + 1), ("MAX_COLUMNS", 4), ("MIN_TREES", 3)]
 )
 def test_small_wide_and_short_fits_do_not_reorder_rows(
     name, bound, reorder_small_tables, monkeypatch

@@ -110,7 +110,7 @@ def test_training_of_classes_ends_when_no_score_changes(monkeypatch, n_rows):
 @pytest.fixture
 def share_trees(monkeypatch):
     """Let several threads grow each tree; return a list with the team's size of each batch."""
-    for name in ("SMALL", "MAX_WORK", "MIN_VALUES"):
+    for name in ("SMALL", "MAX_WORK", "MIN_VALUES_FOR_THREADS"):
         monkeypatch.setattr(thread_choice, name, 0)
     monkeypatch.setattr(thread_choice, "FEW_VALUES", 10**9)  # no trees side by side
     monkeypatch.setattr(thread_choice, "count_processors", lambda: 3)

@@ -59,7 +59,7 @@ def test_model_is_that_of_bins_in_both_orders(
         path.write_text(json.dumps({"feature": 2, "threshold": 0.3}))
         params = {"forcedsplits_filename": str(path)}
     if is_reordered:
-        for name in ("MIN_VALUES", "MIN_TREES", "MIN_LEAVES"):
+        for name in ("MIN_VALUES_TO_REORDER", "MIN_TREES", "MIN_LEAVES"):
             monkeypatch.setattr(hist_order, name, 1)
     stored = []
     bin_table = base.bin_table
@@ -94,7 +94,7 @@ def test_model_is_that_of_bins_in_both_orders(
 def test_shared_memory_gives_the_same_model(kind, params, is_reordered, monkeypatch):
     """The grower uses the memory of gradients and of packed gradients; here also its own."""
     if is_reordered:
-        for name in ("MIN_VALUES", "MIN_TREES", "MIN_LEAVES"):
+        for name in ("MIN_VALUES_TO_REORDER", "MIN_TREES", "MIN_LEAVES"):
             monkeypatch.setattr(hist_order, name, 1)
     shared = fit(kind, params)
     monkeypatch.setattr(Grower, "share_memory", lambda *_: None)

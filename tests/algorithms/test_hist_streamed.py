@@ -41,7 +41,7 @@ def assert_same(one, other):
 def storage(request, monkeypatch):
     """Store small tables as large ones: with reordered rows, or in row-major order only."""
     if request.param != "in order":
-        for name in ("MIN_VALUES", "MIN_TREES", "MIN_LEAVES"):
+        for name in ("MIN_VALUES_TO_REORDER", "MIN_TREES", "MIN_LEAVES"):
             monkeypatch.setattr(hist_order, name, 1)
     if request.param == "by rows":
         monkeypatch.setattr(base, "MIN_VALUES_BY_ROWS", 1)

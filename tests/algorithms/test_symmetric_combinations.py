@@ -188,14 +188,14 @@ def test_categories_of_bases_keep_the_order_of_the_permutation():
         for row in permutation.tolist():
             expected.setdefault((first[row], second[row]), []).append(row)
         singles = [rows for rows in expected.values() if len(rows) == 1]
-        assert len(singles) == bases.n_singles[2] > 0
+        assert len(singles) == bases.n_single_row_categories[2] > 0
         own = grouped(bases._replace(rows=np.array([found] * 3)), 2)
         assert sorted(own) == sorted(rows for rows in expected.values() if len(rows) > 1)
 
 
 @pytest.mark.parametrize(("priors", "n_borders"), [((0.0, 0.5, 1.0), 15), ((1.0, 0.25), 20)])
 def test_codes_stand_for_the_bins_of_all_priors(priors, n_borders):
-    n_codes, of_counts, of_bins, bins = code_tables(
+    n_codes, code_by_counts, code_by_bins, bins = code_tables(
         tuple((prior, 0.0, 1.0) for prior in priors), n_borders
     )
     totals = [np.arange(2 * N_SMALL), np.random.default_rng(0).integers(0, 10**6, 300)]
@@ -205,11 +205,11 @@ def test_codes_stand_for_the_bins_of_all_priors(priors, n_borders):
             [(numerator + np.float32(prior)) / np.float32(total + 1) for prior in priors]
         )
         expected = (expected * np.float32(n_borders)).astype(np.uint8)
-        codes = of_bins[np.ravel_multi_index(expected, (n_borders + 1,) * len(priors))]
+        codes = code_by_bins[np.ravel_multi_index(expected, (n_borders + 1,) * len(priors))]
         assert codes.max() < n_codes <= 256
         np.testing.assert_array_equal(bins[:, codes], expected)
         if total < N_SMALL:
-            np.testing.assert_array_equal(of_counts[total, numerator.astype(int)], codes)
+            np.testing.assert_array_equal(code_by_counts[total, numerator.astype(int)], codes)
 
 
 def test_too_many_tuples_of_bins_have_no_common_code():

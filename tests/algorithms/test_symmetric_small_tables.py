@@ -9,7 +9,7 @@ from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.runtime.threads import ALONE
 from algorithms.symmetric import grower
 from algorithms.symmetric.grower import GrownTree
-from algorithms.symmetric.kernels.leaf_steps import NOT_PROVEN, proven_step
+from algorithms.symmetric.kernels.leaf_steps import NOT_PROVEN, largest_proven_step
 from algorithms.symmetric.leaf_values import LeafEstimator
 from algorithms.symmetric.objectives import find_objective
 
@@ -125,7 +125,8 @@ def test_proven_steps_are_those_of_computed_losses(n_rows, seed, monkeypatch):
 def test_a_step_without_a_clear_decrease_is_not_proven():
     sums = np.array([[1e-9, -1.0, 4.0]])  # a decrease of 5e-19
     changes = np.exp(np.array([1e-9]))
-    assert proven_step(sums, changes, 4, 4, 1.0, 3.0) == NOT_PROVEN
-    assert proven_step(np.array([[1.0, -1.0, 4.0]]), np.exp(np.ones(1)), 4, 4, 1.0, 3.0) == 1.0
-    assert proven_step(sums * 1e9, np.exp(np.full(1, 2.5)), 4, 4, 1.0, 3.0) == NOT_PROVEN
-    assert proven_step(np.array([[1.0, -1.0, 4.0]]), np.exp(np.ones(1)), 4, 4, np.inf, 3.0) < 0.0
+    assert largest_proven_step(sums, changes, 4, 4, 1.0, 3.0) == NOT_PROVEN
+    leaf, change = np.array([[1.0, -1.0, 4.0]]), np.exp(np.ones(1))
+    assert largest_proven_step(leaf, change, 4, 4, 1.0, 3.0) == 1.0
+    assert largest_proven_step(sums * 1e9, np.exp(np.full(1, 2.5)), 4, 4, 1.0, 3.0) == NOT_PROVEN
+    assert largest_proven_step(leaf, change, 4, 4, np.inf, 3.0) < 0.0

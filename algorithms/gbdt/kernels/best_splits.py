@@ -32,7 +32,7 @@ from algorithms.gbdt.kernels.column_scan import (
 from algorithms.gbdt.kernels.forced_splits import force_next_split
 from algorithms.gbdt.kernels.histogram import build_bounded, build_narrow, build_wide, sum_totals
 from algorithms.gbdt.kernels.narrow_leaf import (
-    has_sums,
+    has_cumulative_sums,
     subtract_cells,
     take_cells,
     unpack_cells,
@@ -221,7 +221,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
         c = growth.columns[j]
         n_cells, at = bins.layout.length[c], c * stride
         is_numeric = not bins.is_categorical[bins.layout.features[bins.layout.start[c]]]
-        by_sums = has_sums(bins, c)
+        by_sums = has_cumulative_sums(bins, c)
         if was_wide:
             gather(scratch, threads, at, n_cells, buffers[0], buffers[1])
             if scan_two:

@@ -87,8 +87,8 @@ def scan_narrow_column(bins, c, cells, groups, weight, stats, rules, scale, scra
             if rules.plain:
                 scan_sums(*given, stats, rules, buffers[5], scores, best)
             else:
-                held = bins.monotone[f], weight[f], stats, rules, scale
-                scan_constrained_sums(*given, *held, buffers[5], best)
+                constraints = bins.monotone[f], weight[f], stats, rules, scale
+                scan_constrained_sums(*given, *constraints, buffers[5], best)
     if pairs:
         g, h = buffers[0], buffers[1]
         unpack_cells(cells, layout.length[c], g, h)

@@ -159,7 +159,7 @@ def split(team, rank, bins, growth, scratch, rules, scale):
     f = best["feature"]
     c = bins.layout.column[f]
     is_sparse = c >= bins.rows.shape[1]
-    columns = dense_column(bins, c, growth.column)
+    strided_column = dense_column(bins, c, growth.column)
     if is_sparse:
         if rank == 0:
             spread_column(bins.sparse, f, growth.column)
@@ -167,7 +167,7 @@ def split(team, rank, bins, growth, scratch, rules, scale):
     goes_left = growth.goes_left[leaf["node"]]
     start, end = leaf["start"], leaf["end"]
     n_left = partition(
-        team, rank, growth.rows, growth.spare, columns, goes_left, start, end, scratch.sums
+        team, rank, growth.rows, growth.spare, strided_column, goes_left, start, end, scratch.sums
     )
     if is_sparse:
         barrier_wait(team)

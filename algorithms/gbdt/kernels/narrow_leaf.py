@@ -114,8 +114,11 @@ def unpack_cells(cells, n_bins, g, h):
 
 
 @inner_kernel
-def has_sums(bins, c):
-    """Return whether narrow leaves store cumulative sums of a column: of a numeric feature."""
+def has_cumulative_sums(bins, c):
+    """Return whether narrow leaves store cumulative sums of a column.
+
+    They do if the column holds one numeric feature.
+    """
     layout = bins.layout
     f = layout.features[layout.start[c]]
     alone = layout.start[c + 1] == layout.start[c] + 1 and layout.default[f] < 0

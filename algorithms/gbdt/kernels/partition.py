@@ -98,17 +98,17 @@ def partition_alone(rows, spare, column, step, goes_left, start, end):
 
 
 @linked_kernel
-def partition(team, rank, rows, spare, columns, goes_left, start, end, sums):
+def partition(team, rank, rows, spare, strided_column, goes_left, start, end, sums):
     """Partition rows[start : end] with all threads of a team; return how many go left.
 
     The rows may be read after another barrier.
 
     Parameters
     ----------
-    columns : (column, step), as in `partition_rows`
+    strided_column : (bins, stride), the `column` and `step` of `partition_rows`
     sums : int64 (size, N_SUMS), numbers of each thread; TO_LEFT is written
     """
-    column, step = columns
+    column, step = strided_column
     if team.size == 1:
         return partition_alone(rows, spare, column, step, goes_left, start, end)
     first, last = share_of(team, rank, start, end)

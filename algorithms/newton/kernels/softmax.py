@@ -8,7 +8,8 @@ numbers at a time are processed instead of four.
 
 import numpy as np
 
-from algorithms.runtime.intrinsics import scale_single
+from algorithms.newton.kernels.vector_arrays import MIN_H
+from algorithms.runtime.intrinsics import multiply_by_power_of_two
 from algorithms.runtime.jit import inner_kernel, kernel
 
 ROWS = 256  # rows of a block, which is processed class by class, vectorized over rows
@@ -17,14 +18,17 @@ PER_OCTAVE = np.float32(1.4426950408889634)  # 1 / ln 2
 LN2_HIGH = np.float32(0.693359375)  # ln 2 in two parts; products of the first one are exact
 LN2_LOW = np.float32(-2.12194440e-4)
 SMALLEST = np.float32(-87.0)
-ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
+ZERO, ONE_HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 C3, C4, C5, C6, C7 = (np.float32(1.0 / number) for number in (6, 24, 120, 720, 5040))
-MIN_H = np.float32(1e-16)  # so that leaf values stay finite
+MIN_SINGLE_H = np.float32(MIN_H)  # so that leaf values stay finite
 
 
 @inner_kernel
 def exp_single(x):
-    """Return eˣ, float32, for x below 88; x is at least −87. The relative error is below 2e-7."""
+    """Return eˣ, float32, with a relative error below 2e-7.
+
+    x below −87 counts as −87; x must be below 88.
+    """
     x = max(x, SMALLEST)  # NaN stays NaN
     shifted = x * PER_OCTAVE + SHIFT
     n = shifted - SHIFT
@@ -33,10 +37,10 @@ def exp_single(x):
     p = p * r + C5
     p = p * r + C4
     p = p * r + C3
-    p = p * r + HALF
+    p = p * r + ONE_HALF
     p = p * r + ONE
     p = p * r + ONE
-    return scale_single(p, shifted)
+    return multiply_by_power_of_two(p, shifted)
 
 
 @kernel
@@ -54,18 +58,18 @@ def differentiate_softmax(score, code, weight, work, g, h, first, last):
     n_classes = np.uint64(score.shape[0])
     for start in range(first, last, ROWS):
         n, row = np.uint64(min(ROWS, last - start)), np.uint64(start)
-        write_powers(score, work, row, n)
+        write_exponentials(score, work, row, n)
         for k in range(n_classes):
             write_class(k, np.float32(k), code, work, g[k], h[k], row, n)
             if len(weight):
                 for i in range(row, row + n):
                     g[k, i] *= np.float32(weight[i])
-                    h[k, i] = max(h[k, i] * np.float32(weight[i]), MIN_H)
+                    h[k, i] = max(h[k, i] * np.float32(weight[i]), MIN_SINGLE_H)
 
 
 @inner_kernel
-def write_powers(score, work, row, n):
-    """Write e^(F − max F) of n rows by class, and after the classes the inverse of their sums."""
+def write_exponentials(score, work, row, n):
+    """Write e^(F − max F) of n rows by class; row n_classes of ``work``: 1 / their sum."""
     n_classes = np.uint64(score.shape[0])
     total, top = work[n_classes], work[n_classes + np.uint64(1)]
     for i in range(n):
@@ -75,13 +79,14 @@ def write_powers(score, work, row, n):
             own = np.float32(score[k, row + i])
             top[i] = max(top[i], own)
     for k in range(n_classes):
-        powers = work[k]
+        exponentials = work[k]
         # Two loops: LLVM vectorizes each of them.
         for i in range(n):
-            powers[i] = np.float32(score[k, row + i]) - top[i]  # NaN beyond the range of float32
+            # NaN beyond the range of float32
+            exponentials[i] = np.float32(score[k, row + i]) - top[i]
         for i in range(n):
-            powers[i] = exp_single(powers[i])
-            total[i] += powers[i]
+            exponentials[i] = exp_single(exponentials[i])
+            total[i] += exponentials[i]
     for i in range(n):
         total[i] = ONE / total[i]
 
@@ -89,9 +94,9 @@ def write_powers(score, work, row, n):
 @inner_kernel
 def write_class(k, label, code, work, g, h, row, n):
     """Write the derivatives of a class, whose code is ``label``, for n rows without weights."""
-    powers, inverse = work[k], work[np.uint64(len(work) - 2)]
+    exponentials, inverse = work[k], work[np.uint64(len(work) - 2)]
     for i in range(n):
-        p = powers[i] * inverse[i]
+        p = exponentials[i] * inverse[i]
         g[row + i] = p - (ONE if np.float32(code[row + i]) == label else ZERO)
-        size = TWO * p * (ONE - p)
-        h[row + i] = max(size, MIN_H)
+        hessian = TWO * p * (ONE - p)
+        h[row + i] = max(hessian, MIN_SINGLE_H)

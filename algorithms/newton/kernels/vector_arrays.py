@@ -100,7 +100,7 @@ class VectorGrowth(NamedTuple):
     scale: np.ndarray  # float64 (1,), factor of a score that makes it an approximate one
     bins: np.ndarray  # int32 (n_threads, MAX_BINS × lanes)
     left: np.ndarray  # int32 (n_threads, MAX_BINS + 1, lanes)
-    singles: np.ndarray  # float32 (n_threads, MAX_BINS)
+    approximate_scores: np.ndarray  # float32 (n_threads, MAX_BINS)
     scores: np.ndarray  # float64 (n_threads, MAX_BINS)
     numbers: np.ndarray  # int64 (n_threads, MAX_BINS)
     best: np.ndarray  # float64 (n_threads, 2, LINE)
@@ -128,7 +128,7 @@ class VectorRoundArrays(NamedTuple):
     work: np.ndarray  # float32 (n_threads, n_outputs + 2, softmax.ROWS)
     numbers: np.ndarray  # float64 (n_threads, ROUNDED)
     whole: np.ndarray  # int32 (n_threads, lanes, ROUNDED), zeros
-    at: np.ndarray  # uint32 (n_rows,), written: leaf of each row
+    leaf_of: np.ndarray  # uint32 (n_rows,), written: leaf of each row
     added: np.ndarray  # float64 (n_outputs, n_nodes), written: values of the last tree
     first_threshold: np.ndarray  # int64 (n_features + 1,), first threshold of each feature
     thresholds: np.ndarray  # float32
@@ -147,7 +147,7 @@ class ScanScratch(NamedTuple):
     scale: np.ndarray
     bins: np.ndarray  # int32 (MAX_BINS × lanes,), sums of the bins of a bundled feature
     left: np.ndarray  # int32 (MAX_BINS + 1, lanes): zeros, then sums of one side of thresholds
-    singles: np.ndarray  # float32 (MAX_BINS,), approximate scores of these thresholds
+    approximate_scores: np.ndarray  # float32 (MAX_BINS,), approximate scores of these thresholds
     scores: np.ndarray  # float64 (MAX_BINS,), their scores
     numbers: np.ndarray  # int64 (MAX_BINS,), their bins
     best: np.ndarray  # float64: the best gain that this thread has found in the node

@@ -93,11 +93,16 @@ def may_split(at, growth, rules):
     is_shallow = rules.max_depth == 0 or node["depth"] < rules.max_depth
     has_room = growth.state[N_LEAVES] < rules.max_leaves
     has_rows = node["end"] - node["start"] > 1
-    return is_shallow and has_room and has_rows and has_value(growth.sums[at], growth.units, rules)
+    return (
+        is_shallow
+        and has_room
+        and has_rows
+        and has_min_hessian(growth.sums[at], growth.units, rules)
+    )
 
 
 @inner_kernel
-def has_value(sums, units, rules):
+def has_min_hessian(sums, units, rules):
     """Return whether any output has the minimum hessian; otherwise all scores below are 0."""
     for lane in range(rules.first_h, rules.first_h + (1 if rules.shared_h else rules.n_outputs)):
         if sums[lane] * units[lane] >= max(rules.min_child_weight, MIN_H):
@@ -334,7 +339,8 @@ def scan_column(c, number, at, stats, bins, growth, rank, rules):
 def scan_scratch(number, f, rank, growth):
     """Return the `ScanScratch` of a thread for a feature in one of the two chosen nodes."""
     units = growth.units, growth.g_units, growth.approximate, growth.scale
-    lists = growth.left[rank], growth.singles[rank], growth.scores[rank], growth.numbers[rank]
+    approximate_scores, scores = growth.approximate_scores[rank], growth.scores[rank]
+    lists = growth.left[rank], approximate_scores, scores, growth.numbers[rank]
     found = growth.best[rank, number], growth.found_left[number, f]
     return ScanScratch(*units, growth.bins[rank], *lists, *found)
 
@@ -426,16 +432,16 @@ def grow_vector_trees(team, rank, bins, pairs, growth, rules, rounds):
     rounds : VectorRoundArrays
     """
     n_rounds = len(rounds.seeds)
-    for at in range(max(n_rounds, 1)):
-        if n_rounds and not begin_round(team, rank, at, pairs, growth, rules, rounds):
+    for round_number in range(max(n_rounds, 1)):
+        if n_rounds and not begin_round(team, rank, round_number, pairs, growth, rules, rounds):
             return
         grow_vector_tree(team, rank, bins, pairs, growth, rules)
         if n_rounds:
-            end_round(team, rank, at, growth, rules, rounds)
+            end_round(team, rank, round_number, growth, rules, rounds)
 
 
 @linked_kernel
-def begin_round(team, rank, at, pairs, growth, rules, rounds):
+def begin_round(team, rank, round_number, pairs, growth, rules, rounds):
     """Write the rows of a tree and their quantized derivatives; return whether it can be grown."""
     if not barrier_wait(team):
         return False
@@ -457,30 +463,31 @@ def begin_round(team, rank, at, pairs, growth, rules, rounds):
     barrier_wait(team)
     if rounds.problem[0]:
         return False
-    rounding = Rounding(rounds.per_unit, rounds.shifts, rules.first_h, rounds.seeds[at])
+    rounding = Rounding(rounds.per_unit, rounds.shifts, rules.first_h, rounds.seeds[round_number])
     scratch = rounds.numbers[rank], rounds.whole[rank]
     round_derivatives(g, h, rounding, *scratch, first, last, pairs)
     return barrier_wait(team)
 
 
 @linked_kernel
-def end_round(team, rank, at, growth, rules, rounds):
+def end_round(team, rank, round_number, growth, rules, rounds):
     """Store the grown tree, and add its values to the scores."""
     n_nodes, nodes = growth.state[N_NODES], growth.nodes
-    values = rounds.values[at, :n_nodes]
+    values = rounds.values[round_number, :n_nodes]
     if rank == 0:
         thresholds = rounds.first_threshold, rounds.thresholds
-        write_tree(nodes[:n_nodes], growth, rules, thresholds, rounds.nodes[at, :n_nodes], values)
+        written = rounds.nodes[round_number, :n_nodes]
+        write_tree(nodes[:n_nodes], growth, rules, thresholds, written, values)
         for node in range(n_nodes):
             for k in range(rules.n_outputs):
                 values[node, k] *= np.float32(rounds.learning_rate)
                 rounds.added[k, node] = values[node, k]
-        rounds.n_nodes[at] = n_nodes
+        rounds.n_nodes[round_number] = n_nodes
     first, last = share_of(team, rank, 0, len(growth.rows))
     for node in range(n_nodes):
         if nodes[node]["left"] < 0:
             start, end = max(nodes[node]["start"], first), min(nodes[node]["end"], last)
             for i in range(np.uint64(start), np.uint64(max(start, end))):
-                rounds.at[np.uint64(growth.rows[i])] = np.uint32(node)
+                rounds.leaf_of[np.uint64(growth.rows[i])] = np.uint32(node)
     barrier_wait(team)
-    add_vectors(rounds.added, rounds.at, first, last, rounds.score)
+    add_vectors(rounds.added, rounds.leaf_of, first, last, rounds.score)

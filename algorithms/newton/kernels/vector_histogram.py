@@ -259,7 +259,7 @@ def add_two_columns(bins, rows, columns, source, first, offsets, cells):
 def sum_all_rows(pairs, growth):
     """Write the sums of the root.
 
-    Four partial sums are faster than one, where each sum waits for the last one.
+    Four partial sums are faster than one, where each addition waits for the previous one.
     """
     sums, lanes, partial = growth.sums[0], np.uint64(pairs.shape[1]), growth.work[0, :4]
     for k in range(4):

@@ -172,7 +172,7 @@ def list_bins(own, span, missing_left, lanes, numbers):
 
 
 @inner_kernel
-def approximate_bins(own, entry, count, stats, scratch, rules):
+def write_approximate_scores(own, entry, count, stats, scratch, rules):
     """Write approximate scores of the listed thresholds, float32; return the highest one.
 
     They are in units of 1 / scale, and infinite if they overflow.
@@ -184,7 +184,8 @@ def approximate_bins(own, entry, count, stats, scratch, rules):
     count : number of thresholds, whose bins are in ``scratch.numbers``
     stats : NodeStats
     """
-    bins, sides, highest = (own, scratch.numbers), (stats.sums, scratch.singles), np.float32(0.0)
+    bins, highest = (own, scratch.numbers), np.float32(0.0)
+    sides = stats.sums, scratch.approximate_scores
     for lane in range(np.uint64(0), np.uint64(rules.first_h), np.uint64(WIDTH)):
         highest = score_group(bins, entry, count, sides, lane, scratch.approximate)
     return np.float64(highest)
@@ -192,7 +193,10 @@ def approximate_bins(own, entry, count, stats, scratch, rules):
 
 @inner_kernel
 def sum_sides(own, entry, count, scratch):
-    """Write the sums of one side of each listed threshold; as `approximate_bins`."""
+    """Write the sums of one side of each listed threshold.
+
+    The parameters are those of `write_approximate_scores`.
+    """
     left, lanes, width = scratch.left, np.uint64(scratch.left.shape[1]), np.uint64(WIDTH)
     for lane in range(lanes):
         left[0, lane] = 0
@@ -238,7 +242,7 @@ def scan_bins(own, span, missing_left, stats, scratch, rules, found):
     entry, lanes = np.uint64(span[0]), np.uint64(len(stats.sums))
     count = list_bins(own, span, missing_left, lanes, scratch.numbers)
     if is_approximated(rules):
-        highest = approximate_bins(own, entry, count, stats, scratch, rules)
+        highest = write_approximate_scores(own, entry, count, stats, scratch, rules)
         if highest < known * NEARLY and known < np.inf:
             return
     sum_sides(own, entry, count, scratch)
@@ -256,7 +260,7 @@ def scan_bins(own, span, missing_left, stats, scratch, rules, found):
 
 @inner_kernel
 def score_sides(count, stats, scratch, rules):
-    """Write the scores of the thresholds whose sides have hessians.
+    """Write the scores of the thresholds whose two sides have the minimum hessian.
 
     Returns
     -------
@@ -270,7 +274,7 @@ def score_sides(count, stats, scratch, rules):
         last -= 1
     for n in range(first, last):
         if is_approximated(rules):
-            scratch.scores[n] = np.float64(scratch.singles[n])
+            scratch.scores[n] = np.float64(scratch.approximate_scores[n])
         else:
             score = score_threshold(scratch.left[n + 1], stats.sums, scratch, limits, rules)
             scratch.scores[n] = np.inf if np.isnan(score) else score
@@ -293,10 +297,10 @@ def find_exact_best(span, missing_left, stats, scratch, rules, found):
     before_gain, before_bin, before_side, best = found[0], found[1], found[2], -1
     while True:
         top = max(known, highest)
-        bar = top * NEARLY if top < np.inf else -np.inf
+        min_score = top * NEARLY if top < np.inf else -np.inf
         reached = -np.inf
         for n in range(first, last):
-            if scratch.scores[n] < bar:
+            if scratch.scores[n] < min_score:
                 continue
             side = scratch.left[n + 1]
             exact = score_threshold(side, stats.sums, scratch, limits, rules)
@@ -307,7 +311,7 @@ def find_exact_best(span, missing_left, stats, scratch, rules, found):
                 number, best = scratch.numbers[n], n
                 found[0], found[1] = better, number - 1 if missing_left else number
                 found[2] = missing_left
-        if highest <= known or reached >= bar:
+        if highest <= known or reached >= min_score:
             return best
         # The approximate score counts a side whose hessian is slightly below the minimum. If the
         # highest score is such a one, the thresholds below it are scored, too.

@@ -1,7 +1,7 @@
 """Rows grouped by the categories of a base, the part that combinations have in common.
 
 The categories of a combination divide those of its base by one more column. So rows of one
-category of the base are read together, and their levels in the column tell the categories apart.
+category of the base are read together, and their levels in the column distinguish the categories.
 Nothing is hashed, and the scratch space has one entry for each level of the column.
 
 A category of the base with a single row has a single row in every combination. Such rows are left
@@ -21,7 +21,7 @@ class BaseCategories(NamedTuple):
     rows: np.ndarray  # uint32 (n_bases, n_rows), within a category in the permutation's order
     ends: np.ndarray  # uint32 (n_bases, n_rows), end of each category in ``rows``
     sizes: np.ndarray  # int64 (n_bases,), number of categories with at least two rows
-    n_singles: np.ndarray  # int64 (n_bases,), number of categories with one row
+    n_single_row_categories: np.ndarray  # int64 (n_bases,), number of categories with one row
 
 
 @inner_kernel
@@ -38,7 +38,7 @@ def start_categories(bases, number, order):
     for i in range(len(rows)):
         rows[i] = order[i] if len(order) else np.uint32(i)
     bases.ends[number, 0] = len(rows)
-    bases.sizes[number], bases.n_singles[number] = 1, 0
+    bases.sizes[number], bases.n_single_row_categories[number] = 1, 0
 
 
 @linked_kernel
@@ -57,7 +57,7 @@ def divide_categories(bases, parent, column, n_levels, scratch, number):
     out, out_ends = bases.rows[number], bases.ends[number]
     counts, places = scratch[:n_levels], scratch[n_levels : 2 * n_levels]
     counts[:] = 0
-    n_singles, n_found = bases.n_singles[parent], 0
+    n_single_row_categories, n_found = bases.n_single_row_categories[parent], 0
     start, at = np.uint64(0), np.int32(0)
     for category in range(size):
         end = np.uint64(ends[category])
@@ -68,9 +68,10 @@ def divide_categories(bases, parent, column, n_levels, scratch, number):
             count = counts[level]
             if count == 1:
                 counts[level] = 0
-                n_singles += 1
+                n_single_row_categories += 1
                 continue
-            if count > 1:  # the first row of a new category; a negative count is that of its rows
+            # positive: first row of a category; negative: minus the rows still to write
+            if count > 1:
                 places[level] = at
                 at += count
                 out_ends[n_found] = at
@@ -80,7 +81,7 @@ def divide_categories(bases, parent, column, n_levels, scratch, number):
             places[level] += 1
             counts[level] += 1
         start = end
-    bases.sizes[number], bases.n_singles[number] = n_found, n_singles
+    bases.sizes[number], bases.n_single_row_categories[number] = n_found, n_single_row_categories
 
 
 @linked_kernel

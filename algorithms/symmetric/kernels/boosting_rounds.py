@@ -34,7 +34,7 @@ class LossRows(NamedTuple):
     """The loss, and the rows it is computed on."""
 
     kind: int  # as in `leaf_sums.differentiate`
-    slope: float  # as in `leaf_sums.differentiate`
+    loss_parameter: float  # as in `leaf_sums.differentiate`
     is_exp: bool  # whether scores are stored as eᶠ
     y: np.ndarray  # float32 (n_rows,)
     weight: np.ndarray  # float32 (n_rows,), or (0,) if all are 1
@@ -177,7 +177,9 @@ def begin_round(rules, at, last, scratch, rounds):
     The result is −1 if a derivative is not finite.
     """
     loss, g, n_rows = rules.loss, scratch.g, len(scratch.score)
-    differentiate(loss.kind, loss.slope, scratch.score, loss.y, loss.weight, g[0], 0, n_rows)
+    differentiate(
+        loss.kind, loss.loss_parameter, scratch.score, loss.y, loss.weight, g[0], 0, n_rows
+    )
     n_drawn = draw_rows(rules.sampling, rounds.sample_seeds[at], last, scratch)
     n_packed = write_packed(g[0], loss.weight, scratch, n_drawn)
     weights = scratch.packed[1]
@@ -282,8 +284,8 @@ def add_tree(loss, leaves, l2, scratch, values, weights):
         copy_to(score, scratch.g[0])
         score = scratch.g[0]
     estimate_leaves(
-        loss.kind, loss.slope, loss.is_exp, score, loss.y, loss.weight, scratch.leaf_of, l2,
-        leaves.iterations, leaves.is_newton, leaves.has_backtracking, scratch.sums,
+        loss.kind, loss.loss_parameter, loss.is_exp, score, loss.y, loss.weight, scratch.leaf_of,
+        l2, leaves.iterations, leaves.is_newton, leaves.has_backtracking, scratch.sums,
         scratch.leaf_steps, scratch.values[:n_rows], values, weights,
     )  # fmt: skip
     for leaf in range(len(values)):

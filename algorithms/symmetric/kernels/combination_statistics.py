@@ -23,8 +23,9 @@ class StatisticCodes(NamedTuple):
     n_codes: np.ndarray  # int64 (n_sets,), at most 256
     bins: np.ndarray  # uint8 (n_statistics, 256), bin of each code of the set
     tables: np.ndarray  # int64 (n_sets,), the set's number in the two tables below
-    of_counts: np.ndarray  # uint8 (n_tables, a power of 2, same), code by total and numerator
-    of_bins: np.ndarray  # uint8 (n_tables, n), code by the bins as the digits of a number
+    code_by_counts: np.ndarray  # uint8 (n_tables, N_SMALL, N_SMALL), by total and numerator
+    # uint8 (n_tables, max(radix ** n_priors)), by the bins as the digits of a number
+    code_by_bins: np.ndarray
 
 
 class StatisticScratch(NamedTuple):
@@ -86,7 +87,7 @@ def sets_of(ctrs, option, codes):
 
 @inner_kernel
 def clear_marks(counts, n_levels, width):
-    """Forget the category to which the counts of each level belong."""
+    """Mark the counts of all levels as unused."""
     for level in range(n_levels):
         counts[level * width + MARK] = 0
 
@@ -131,7 +132,7 @@ def code_of(numerator, denominator, ctrs, option, codes, own):
     for s in range(codes.first[own], codes.first[own + 1]):
         digit = np.uint64(bin_of(numerator, denominator, ctrs, option, s))
         key = key * np.uint64(ctrs.n_borders[option] + 1) + digit
-    return codes.of_bins[codes.tables[own], key]
+    return codes.code_by_bins[codes.tables[own], key]
 
 
 @inner_kernel
@@ -152,7 +153,7 @@ def write_class_codes(
     counts, totals, classes = scratch.counts, scratch.totals, ctrs.classes[option]
     n_targets = ctrs.n_classes[option] - np.int64(ctrs.kinds[option] == BORDERS)
     per_target, most, n_found = n_sets // n_targets, np.int32(1), 0
-    is_borders, n_small = ctrs.kinds[option] == BORDERS, codes.of_counts.shape[1]
+    is_borders, n_small = ctrs.kinds[option] == BORDERS, codes.code_by_counts.shape[1]
     width = np.uint64(FIRST_CLASS + ctrs.n_classes[option])
     clear_marks(counts, n_levels, np.int64(width))
     start = np.uint64(0)
@@ -175,7 +176,7 @@ def write_class_codes(
                 numerator = left if is_borders else count
                 for _ in range(per_target):
                     if total < n_small:
-                        table = codes.of_counts[codes.tables[own]]
+                        table = codes.code_by_counts[codes.tables[own]]
                         out[own, row] = table[np.uint64(total), np.uint64(numerator)]
                     else:
                         out[own, row] = code_of_counts(numerator, total, ctrs, option, codes, own)

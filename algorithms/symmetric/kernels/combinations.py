@@ -76,7 +76,7 @@ class LevelScoring(NamedTuple):
 class ScoreScratch(NamedTuple):
     """Scratch space of `scan_combinations`."""
 
-    cells: np.ndarray  # int64 (2, 256), packed sums of each code, of every second row
+    cells: np.ndarray  # int64 (2, 256), packed sums by code, of even and of odd rows
     packed: np.ndarray  # int64 (stride,), packed sums of each bin
     planes: np.ndarray  # int64 (n_statistics, 2, stride): ΣG and ΣW of a leaf
     sums: np.ndarray  # float64 (n_statistics, 4, stride)
@@ -108,7 +108,7 @@ def write_combinations(parts, level, order, ctrs, codes, scratch, cache, first, 
             rows, bases.ends[base], bases.sizes[base], columns[column], parts.n_levels[column],
             ctrs, codes, scratch.statistics, cache.codes[slot],
         )  # fmt: skip
-        cache.n_levels[slot] = n_found + bases.n_singles[base]
+        cache.n_levels[slot] = n_found + bases.n_single_row_categories[base]
 
 
 @inner_kernel
@@ -144,31 +144,31 @@ def order_records(records, level_rows, n_leaves):
         most_g = most_w = np.int64(0)
         for k in range(len(records)):
             own = level_rows.records[k]
-            spread = weight = np.int64(0)
+            sum_abs_g = weight = np.int64(0)
             for i in range(start, end):
                 own[i] = records[k, np.uint64(rows[i])]
-                spread += abs(own[i] >> HALF)
+                sum_abs_g += abs(own[i] >> HALF)
                 weight += own[i] & LOW
-            most_g, most_w = max(most_g, spread), max(most_w, weight)
+            most_g, most_w = max(most_g, sum_abs_g), max(most_w, weight)
         if most_g > MAX_G or most_w > MAX_W:
-            n_chunks = divide_leaf(level_rows, start, end, len(records), n_chunks)
+            n_chunks = write_chunk_ends(level_rows, start, end, len(records), n_chunks)
         level_rows.chunks[n_chunks] = end
         n_chunks += 1
 
 
 @linked_kernel
-def divide_leaf(level_rows, start, end, n_outputs, n_chunks):
+def write_chunk_ends(level_rows, start, end, n_outputs, n_chunks):
     """Write the ends of a leaf's chunks but the last one; return the number of chunks."""
     first = start
     while True:
         last = end
         for k in range(n_outputs):
-            spread = weight = np.int64(0)
+            sum_abs_g = weight = np.int64(0)
             for i in range(first, last):
                 record = level_rows.records[k, i]
-                spread += abs(record >> HALF)
+                sum_abs_g += abs(record >> HALF)
                 weight += record & LOW
-                if spread > MAX_G or weight > MAX_W:
+                if sum_abs_g > MAX_G or weight > MAX_W:
                     last = i
                     break
         if last == end:

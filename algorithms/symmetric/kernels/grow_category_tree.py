@@ -89,9 +89,10 @@ def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, spl
     n_leaves, n_splits = 1, len(splits)
     kind, l2, step, noise = scoring.kind, scoring.l2, scoring.step, scoring.noise
     permutation = search.state[PERMUTATION]
+    order_of_bases = tree.orders[permutation][:0]  # empty: the order of the bases
     for level in range(len(splits)):
         list_combinations(search, tree.static, splits, level, scratch.categories)
-        write_new(tree, scratch, tree.orders[permutation][:0])
+        write_new(tree, scratch, order_of_bases)
         build_level(
             tree.static.rows[permutation], records, rows, starts, ends, n_leaves // 2, features,
             n_bins, 0, len(features), stride, arrays.planes, arrays.work, sums,

@@ -30,14 +30,14 @@ NOT_PROVEN = -1.0
 
 @kernel
 def estimate_leaves(
-    kind, slope, is_exp, score, y, weight, leaf_of, l2, iterations, is_newton, has_backtracking,
-    sums, steps, after, values, weights,
+    kind, loss_parameter, is_exp, score, y, weight, leaf_of, l2, iterations, is_newton,
+    has_backtracking, sums, steps, after, values, weights,
 ):  # fmt: skip
     """Write the leaf values before the learning rate, and the weights of the leaves.
 
     Parameters
     ----------
-    kind, slope, y, weight : as in `leaf_sums.differentiate`
+    kind, loss_parameter, y, weight : as in `leaf_sums.differentiate`
     is_exp : whether scores are stored as eᶠ
     score : float64 (n_rows,); it is written if there are several iterations
     leaf_of : uint16 (n_rows,)
@@ -51,12 +51,12 @@ def estimate_leaves(
     step, changes = steps[0], steps[2]
     values[:] = 0.0
     can_prove = has_backtracking and kind == LOGISTIC and len(weight) == 0
-    size = largest_log(score) if can_prove else np.inf
-    loss, bound, is_known = 0.0, loss_bound(len(y), size), False
+    max_abs_score = largest_log(score) if can_prove else np.inf
+    loss, bound, is_loss_computed = 0.0, loss_bound(len(y), max_abs_score), False
     left, is_first = iterations, True
     while left > 0:
         sums[:] = 0.0
-        sum_leaves(kind, slope, score, y, weight, leaf_of, len(y), sums, 0, 1)
+        sum_leaves(kind, loss_parameter, score, y, weight, leaf_of, len(y), sums, 0, 1)
         if is_first:
             for leaf in range(len(weights)):
                 weights[leaf] = sums[0, leaf, WEIGHT]
@@ -69,26 +69,28 @@ def estimate_leaves(
                 add_leaf_values(is_exp, step, changes, leaf_of, score)
             continue
         write_changes(is_exp, step, changes)
-        reach = proven_step(sums[0], changes, len(y), len(y), size, bound)
-        if reach < 0.0 and not is_known:
-            loss, is_known = loss_of(kind, slope, score, y, weight), True
+        longest_step = largest_proven_step(sums[0], changes, len(y), len(y), max_abs_score, bound)
+        if longest_step < 0.0 and not is_loss_computed:
+            loss, is_loss_computed = loss_of(kind, loss_parameter, score, y, weight), True
             bound = min(bound, loss)
-            reach = proven_step(sums[0], changes, len(y), len(y), size, bound)
-        if reach >= 0.0:
+            longest_step = largest_proven_step(
+                sums[0], changes, len(y), len(y), max_abs_score, bound
+            )
+        if longest_step >= 0.0:
             add_to(values, step)
             add_to_scores(is_exp, changes, leaf_of, score, 0, len(score))
-            size, is_known = size + reach, False
+            max_abs_score, is_loss_computed = max_abs_score + longest_step, False
             continue
         rows = score, y, weight, leaf_of
         given = rows, steps, after, values
-        loss, left = shorten_step(kind, slope, is_exp, *given, loss, left)
+        loss, left = shorten_step(kind, loss_parameter, is_exp, *given, loss, left)
         for leaf in range(len(step)):
-            reach = max(reach, abs(step[leaf]))
-        size += max(reach, 0.0)
+            longest_step = max(longest_step, abs(step[leaf]))
+        max_abs_score += max(longest_step, 0.0)
 
 
 @linked_kernel
-def shorten_step(kind, slope, is_exp, rows, steps, after, values, loss, left):
+def shorten_step(kind, loss_parameter, is_exp, rows, steps, after, values, loss, left):
     """Halve a step until the loss falls; add it to the values and scores.
 
     Returns the loss, and the iterations that are left.
@@ -108,7 +110,7 @@ def shorten_step(kind, slope, is_exp, rows, steps, after, values, loss, left):
             scaled[leaf] = step[leaf] * scale
         copy_to(score, after)
         add_leaf_values(is_exp, scaled, changes, leaf_of, after)
-        now = loss_of(kind, slope, after, y, weight)
+        now = loss_of(kind, loss_parameter, after, y, weight)
         if now < loss:
             add_to(values, scaled)
             copy_to(after, score)
@@ -128,18 +130,18 @@ def largest_log(score):
 
 
 @kernel
-def loss_bound(n_rows, size):
+def loss_bound(n_rows, max_abs_score):
     """Return a bound on the log loss of rows without weights.
 
     Parameters
     ----------
-    size : largest |F|
+    max_abs_score : largest |F|
     """
-    return n_rows * (2.0 * size + 1.0)
+    return n_rows * (2.0 * max_abs_score + 1.0)
 
 
 @kernel
-def proven_step(sums, changes, n_rows, n_added, size, bound):
+def largest_proven_step(sums, changes, n_rows, n_added, max_abs_score, bound):
     """Return the largest |step| if a step surely lowers the computed log loss; else NOT_PROVEN.
 
     Within a step s the second derivative of a row's loss grows at most by the factor e^|s|, so
@@ -154,11 +156,11 @@ def proven_step(sums, changes, n_rows, n_added, size, bound):
     sums : float64 (n_leaves, 3), as in `sum_leaves`, of rows without weights
     changes : float64 (n_leaves,), eˢ
     n_rows : int
-    n_added : number of additions through which a row's loss passes
-    size : largest |F|; infinite if the loss is not that of rows without weights
+    n_added : largest number of additions between a row's loss and the total
+    max_abs_score : largest |F|; infinite if the loss is not that of rows without weights
     bound : bound on the loss
     """
-    if not size <= LARGEST:
+    if not max_abs_score <= LARGEST:
         return NOT_PROVEN
     decrease = longest = 0.0
     for leaf in range(len(changes)):
@@ -168,7 +170,7 @@ def proven_step(sums, changes, n_rows, n_added, size, bound):
         decrease += sums[leaf, DER1] * step + curvature
         longest = max(longest, length)
     of_sums = (n_added + 8.0) * (bound + n_rows * longest)
-    error = 4.0 * UNIT * (of_sums + 16.0 * (size + 2.0) * n_rows)
+    error = 4.0 * UNIT * (of_sums + 16.0 * (max_abs_score + 2.0) * n_rows)
     return longest if longest <= LONGEST and decrease > error else NOT_PROVEN
 
 
@@ -200,9 +202,9 @@ def write_steps(sums, l2, is_newton, step):
 
 
 @inner_kernel
-def loss_of(kind, slope, score, y, weight):
+def loss_of(kind, loss_parameter, score, y, weight):
     """Return the sum of the losses of all rows; NaN counts as infinite."""
-    loss = sum_losses(kind, slope, score, y, weight, 0, len(y))
+    loss = sum_losses(kind, loss_parameter, score, y, weight, 0, len(y))
     return np.inf if np.isnan(loss) else loss
 
 

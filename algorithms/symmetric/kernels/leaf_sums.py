@@ -26,23 +26,24 @@ DER1, DER2, WEIGHT = range(3)
 
 
 @inner_kernel
-def first_derivative(kind, slope, score, y):
+def first_derivative(kind, loss_parameter, score, y):
     """Return the derivative of −loss of a row."""
     if kind in (RMSE, POISSON):
         return y - score
     if kind == LOGISTIC:
         return y - (1.0 - 1.0 / (1.0 + score))
     if kind == TWEEDIE:
-        return y * math.exp((1.0 - slope) * score) - math.exp((2.0 - slope) * score)
-    return derivative_of_residual(kind, slope, y - score)
+        power_y, power_mean = 1.0 - loss_parameter, 2.0 - loss_parameter
+        return y * math.exp(power_y * score) - math.exp(power_mean * score)
+    return derivative_of_residual(kind, loss_parameter, y - score)
 
 
 @inner_kernel
-def derivative_of_residual(kind, slope, residual):
+def derivative_of_residual(kind, loss_parameter, residual):
     """Return the derivative of −loss of QUANTILE, HUBER and EXPECTILE."""
-    side = slope if residual > 0.0 else 1.0 - slope
+    side = loss_parameter if residual > 0.0 else 1.0 - loss_parameter
     if kind == HUBER:
-        return min(max(residual, -slope), slope)
+        return min(max(residual, -loss_parameter), loss_parameter)
     if kind == EXPECTILE:
         return 2.0 * residual * side
     if abs(residual) < QUANTILE_DELTA:
@@ -51,7 +52,7 @@ def derivative_of_residual(kind, slope, residual):
 
 
 @inner_kernel
-def second_derivative(kind, slope, score, y):
+def second_derivative(kind, loss_parameter, score, y):
     """Return the second derivative of −loss of a row."""
     if kind == RMSE:
         return -1.0
@@ -61,48 +62,48 @@ def second_derivative(kind, slope, score, y):
     if kind == POISSON:
         return -score
     if kind == TWEEDIE:
-        rise, fall = 1.0 - slope, 2.0 - slope
-        return rise * y * math.exp(rise * score) - fall * math.exp(fall * score)
-    return curvature_of_residual(kind, slope, y - score)
+        power_y, power_mean = 1.0 - loss_parameter, 2.0 - loss_parameter
+        return power_y * y * math.exp(power_y * score) - power_mean * math.exp(power_mean * score)
+    return curvature_of_residual(kind, loss_parameter, y - score)
 
 
 @inner_kernel
-def curvature_of_residual(kind, slope, residual):
+def curvature_of_residual(kind, loss_parameter, residual):
     """Return the second derivative of −loss of QUANTILE, HUBER and EXPECTILE."""
     if kind == HUBER:
-        return -1.0 if abs(residual) < slope else 0.0
+        return -1.0 if abs(residual) < loss_parameter else 0.0
     if kind == EXPECTILE:
-        return -2.0 * (slope if residual > 0.0 else 1.0 - slope)
+        return -2.0 * (loss_parameter if residual > 0.0 else 1.0 - loss_parameter)
     return 0.0
 
 
 @kernel
-def differentiate(kind, slope, score, y, weight, g, first, last):
+def differentiate(kind, loss_parameter, score, y, weight, g, first, last):
     """Write the derivatives of −loss of the rows first … last − 1.
 
     Parameters
     ----------
     kind : RMSE, LOGISTIC, POISSON, QUANTILE, HUBER, EXPECTILE or TWEEDIE
-    slope : α of QUANTILE and EXPECTILE, δ of HUBER, variance power p of TWEEDIE
+    loss_parameter : α of QUANTILE and EXPECTILE, δ of HUBER, variance power p of TWEEDIE
     score : (n_rows,) float64, F or eᶠ
     y : (n_rows,) float32
     weight : (n_rows,) float32, or (0,) if all are 1
     g : (n_rows,) float64, written
     """
     for i in range(np.uint64(first), np.uint64(last)):
-        g[i] = first_derivative(kind, slope, score[i], np.float64(y[i]))
+        g[i] = first_derivative(kind, loss_parameter, score[i], np.float64(y[i]))
     if len(weight):
         for i in range(np.uint64(first), np.uint64(last)):
             g[i] *= np.float64(weight[i])
 
 
 @kernel
-def sum_leaves(kind, slope, score, y, weight, leaf_of, block, sums, first, last):
+def sum_leaves(kind, loss_parameter, score, y, weight, leaf_of, block, sums, first, last):
     """Add the derivatives and weights of the rows of blocks first … last − 1 to their leaves.
 
     Parameters
     ----------
-    kind, slope, score, y, weight : as in `differentiate`
+    kind, loss_parameter, score, y, weight : as in `differentiate`
     leaf_of : (n_rows,) uint16
     block : number of rows of a block
     sums : (n_blocks, n_leaves, 3) float64, added to: Σg, Σh and Σw
@@ -110,20 +111,20 @@ def sum_leaves(kind, slope, score, y, weight, leaf_of, block, sums, first, last)
     for part in range(first, last):
         start, end = part * block, min((part + 1) * block, len(y))
         if kind == RMSE:  # a constant kind lets the compiler drop the other losses
-            add_rows(RMSE, slope, score, y, weight, leaf_of, sums[part], start, end)
+            add_rows(RMSE, loss_parameter, score, y, weight, leaf_of, sums[part], start, end)
         elif kind == LOGISTIC:
-            add_rows(LOGISTIC, slope, score, y, weight, leaf_of, sums[part], start, end)
+            add_rows(LOGISTIC, loss_parameter, score, y, weight, leaf_of, sums[part], start, end)
         else:
-            add_rows(kind, slope, score, y, weight, leaf_of, sums[part], start, end)
+            add_rows(kind, loss_parameter, score, y, weight, leaf_of, sums[part], start, end)
 
 
 @inner_kernel
-def add_rows(kind, slope, score, y, weight, leaf_of, sums, first, last):
+def add_rows(kind, loss_parameter, score, y, weight, leaf_of, sums, first, last):
     """Add the derivatives and weights of the rows first … last − 1 to those of their leaves."""
     for i in range(np.uint64(first), np.uint64(last)):
         target, leaf = np.float64(y[i]), np.uint64(leaf_of[i])
-        der1 = first_derivative(kind, slope, score[i], target)
-        der2 = second_derivative(kind, slope, score[i], target)
+        der1 = first_derivative(kind, loss_parameter, score[i], target)
+        der2 = second_derivative(kind, loss_parameter, score[i], target)
         w = 1.0
         if len(weight):
             w = np.float64(weight[i])
@@ -154,12 +155,12 @@ def add_to_scores(is_exp, values, leaf_of, score, first, last):
 
 
 @kernel
-def sum_losses(kind, slope, score, y, weight, first, last):
+def sum_losses(kind, loss_parameter, score, y, weight, first, last):
     """Return the sum of the losses of rows first … last − 1.
 
     Parameters
     ----------
-    kind, slope, score, y, weight : as in `differentiate`
+    kind, loss_parameter, score, y, weight : as in `differentiate`
     """
     total = 0.0
     for i in range(np.uint64(first), np.uint64(last)):
@@ -172,25 +173,27 @@ def sum_losses(kind, slope, score, y, weight, first, last):
         elif kind == POISSON:
             loss = score[i] - target * math.log(score[i])
         else:
-            loss = loss_of_row(kind, slope, score[i], target)
+            loss = loss_of_row(kind, loss_parameter, score[i], target)
         total += loss * np.float64(weight[i]) if len(weight) else loss
     return total
 
 
 @inner_kernel
-def loss_of_row(kind, slope, score, y):
+def loss_of_row(kind, loss_parameter, score, y):
     """Return the loss of a row, for losses whose scores are stored as F."""
     residual = y - score
     if kind == QUANTILE:
-        return residual * slope if residual > 0.0 else -residual * (1.0 - slope)
+        return residual * loss_parameter if residual > 0.0 else -residual * (1.0 - loss_parameter)
     if kind == HUBER:
         size = abs(residual)
-        return 0.5 * size * size if size < slope else slope * (size - 0.5 * slope)
+        if size < loss_parameter:
+            return 0.5 * size * size
+        return loss_parameter * (size - 0.5 * loss_parameter)
     if kind == EXPECTILE:
-        return residual * residual * (slope if residual > 0.0 else 1.0 - slope)
+        return residual * residual * (loss_parameter if residual > 0.0 else 1.0 - loss_parameter)
     if kind == TWEEDIE:
-        rise, fall = 1.0 - slope, 2.0 - slope
-        return math.exp(fall * score) / fall - y * math.exp(rise * score) / rise
+        power_y, power_mean = 1.0 - loss_parameter, 2.0 - loss_parameter
+        return math.exp(power_mean * score) / power_mean - y * math.exp(power_y * score) / power_y
     return residual * residual
 
 

@@ -1,8 +1,8 @@
 """Scores of the splits of a tree with monotone constraints.
 
 A split is scored with leaf averages that satisfy the constraints of the splits so far and its own.
-Pairs of leaves in the wrong order get their common average, until no pair is left or `SWEEPS`
-passes were made.
+Pairs of leaves in the wrong order get their common average, until no pair is left or
+`MAX_SCORE_PASSES` passes were made.
 """
 
 import math
@@ -13,7 +13,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of
 from algorithms.symmetric.kernels.split_scores import COSINE, MIN_DENOMINATOR, NOISE_BITS
 
-SWEEPS = 8
+MAX_SCORE_PASSES = 8
 FALSE_G, FALSE_W = 0, 1  # rows of `cumulated`
 VALUE, WEIGHT = 0, 1  # rows of `averages`
 
@@ -74,7 +74,7 @@ def write_averages(cumulated, n_leaves, b, count, l2, averages):
 def order_averages(averages, n_leaves, signs):
     """Give pairs of sides in the wrong order their common average."""
     value, weight = averages[VALUE], averages[WEIGHT]
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SCORE_PASSES):
         is_ordered = True
         for j in range(len(signs)):
             if signs[j] == 0:

@@ -30,14 +30,14 @@ class SegmentTargets(NamedTuple):
 
 
 @kernel
-def step_through_tail(kind, slope, is_newton, l2, targets, score, sums, steps):
+def step_through_tail(kind, loss_parameter, is_newton, l2, targets, score, sums, steps):
     """Write the step of each row of a tail.
 
     As in CatBoost's `approx_on_full_history`, the sums include the row itself.
 
     Parameters
     ----------
-    kind, slope : as in `differentiate`
+    kind, loss_parameter : as in `differentiate`
     is_newton : whether to take Newton steps, otherwise gradient steps
     l2 : λ
     targets : SegmentTargets
@@ -53,8 +53,8 @@ def step_through_tail(kind, slope, is_newton, l2, targets, score, sums, steps):
         w = np.float64(weight[i]) if len(weight) else 1.0
         total += w
         y = np.float64(targets.y[i])
-        sums[leaf, DER1] += first_derivative(kind, slope, score[i], y) * w
-        sums[leaf, DER2] += second_derivative(kind, slope, score[i], y) * w
+        sums[leaf, DER1] += first_derivative(kind, loss_parameter, score[i], y) * w
+        sums[leaf, DER2] += second_derivative(kind, loss_parameter, score[i], y) * w
         sums[leaf, WEIGHT] += w
         scaled = l2 * (total / np.float64(i))
         if is_newton:

@@ -14,7 +14,7 @@ REGRESSION = (
     *("RMSE", "MAE", "Quantile", "Expectile", "Huber", "Poisson", "Tweedie", "CrossEntropy"),
     *("MultiQuantile", "RMSEWithUncertainty"),
 )
-NORMAL = -1  # kind of RMSEWithUncertainty, whose derivatives `symmetric/uncertainty.py` has
+NORMAL = -2  # kind of RMSEWithUncertainty, see `symmetric/uncertainty.py`; −1: losses of pairs
 BINARY = ("Logloss", "CrossEntropy")
 CLASSES = ("MultiClass",)
 KINDS = {

@@ -339,7 +339,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         codes = getattr(self, "classes_", None)
         new = join_trees(rounds, self._binner, self._base, self._link, codes)
         self.ensemble_ = start.extend(new)
-        self._walker = FastPredictor(self.ensemble_, pack_now=False)
+        self._walker = FastPredictor(self.ensemble_)
 
     @property
     def _n_scores(self):

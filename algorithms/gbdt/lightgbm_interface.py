@@ -155,11 +155,9 @@ class LightGBMInterface:
         start = {"init_score": init_score, "init_model": init_model}
         return self._fit((X, y, sample_weight), tables, evaluation, names, start)
 
-    def _check_saved_params(self):
-        """Raise ValueError if a parameter of a model file is invalid, under any of its names."""
-        core = self._resolved()
-        read_lightgbm_values(core)
-        core._validate_params()  # noqa: SLF001 - a copy of this estimator
+    def _read_library_values(self):
+        """Convert parameter values from the library's conventions to ours, in place."""
+        read_lightgbm_values(self)
 
     @timed_fit
     def _fit(self, rows, tables, evaluation, names, start, ranking=None):

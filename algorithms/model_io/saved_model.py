@@ -175,12 +175,13 @@ class SavedModel:
         known = self.get_params(deep=False)
         is_extra = getattr(self, "_is_extra", known.__contains__)
         params = {name: value for name, value in given.items() if name in known or is_extra(name)}
-        type(self)(**params)._check_saved_params()  # noqa: SLF001 - of this class
+        core = type(self)(**params)._resolved()  # noqa: SLF001 - of this class
+        core._read_library_values()  # noqa: SLF001 - as above
+        core._validate_params()  # noqa: SLF001 - scikit-learn's convention
         return params
 
-    def _check_saved_params(self):
-        """Raise ValueError if a parameter is invalid."""
-        self._validate_params()
+    def _read_library_values(self):
+        """Convert parameter values from the library's conventions to ours; CatBoost's are ours."""
 
     def _check_task(self, path, ensemble):
         """Raise ModelFileError if a classifier loads a regression model, or the reverse."""

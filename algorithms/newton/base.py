@@ -365,7 +365,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             self._n_parallel = n_parallel
         self.n_iter_ = len(self._rounds)
         self.ensemble_ = self._join(used)
-        self._walker = FastPredictor(self.ensemble_, pack_now=False)
+        self._walker = FastPredictor(self.ensemble_)
 
 
 def can_stay_float64(params):

@@ -89,11 +89,9 @@ class XGBoostInterface:
         self._take_fitted(core)
         return self
 
-    def _check_saved_params(self):
-        """Raise ValueError if a parameter of a model file is invalid, under any of its names."""
-        core = self._resolved()
-        read_xgboost_values(core)
-        core._validate_params()  # noqa: SLF001 - a copy of this estimator
+    def _read_library_values(self):
+        """Convert parameter values from the library's conventions to ours, in place."""
+        read_xgboost_values(self)
 
     def get_booster(self):
         """Return the model with the interface of XGBoost's Booster."""

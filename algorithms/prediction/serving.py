@@ -51,6 +51,7 @@ class Predictor:
         self.ensemble = ensemble
         self.threads = count_threads(n_jobs)
         self._walker = FastPredictor(ensemble)
+        self._walker.packed  # noqa: B018 - packs the trees now, not at the first prediction
 
     def raw(self, X):
         """Return scores before the link, (n_rows, n_outputs) in the ensemble's ``sum_dtype``.

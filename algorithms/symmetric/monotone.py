@@ -131,7 +131,7 @@ def order_leaves(values, weights, signs):
             steps[k] -= values
         if np.abs(values - before).max() <= limit:
             break
-    for low, high in pairs:  # removes what is left of the violations
+    for low, high in pairs:  # the passes above may leave small violations
         values[high] = np.maximum(values[high], values[low])
 
 

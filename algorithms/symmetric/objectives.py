@@ -14,7 +14,7 @@ REGRESSION = (
     *("RMSE", "MAE", "Quantile", "Expectile", "Huber", "Poisson", "Tweedie", "CrossEntropy"),
     *("MultiQuantile", "RMSEWithUncertainty"),
 )
-NORMAL = -2  # kind of RMSEWithUncertainty, see `symmetric/uncertainty.py`; −1: losses of pairs
+PAIRWISE, NORMAL = -1, -2  # kinds of losses of pairs, and of RMSEWithUncertainty; others: `kinds`
 BINARY = ("Logloss", "CrossEntropy")
 CLASSES = ("MultiClass",)
 KINDS = {

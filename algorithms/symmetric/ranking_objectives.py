@@ -14,11 +14,10 @@ from algorithms.symmetric.kernels.pairs import (
     differentiate_pairs,
     write_pair_losses,
 )
-from algorithms.symmetric.objectives import Objective
+from algorithms.symmetric.objectives import PAIRWISE, Objective
 
 YETIRANK, PAIRLOGIT = "YetiRank", "PairLogit"
 NAMES = (YETIRANK, PAIRLOGIT)
-PAIRWISE = -1  # kind of these objectives; those of one row have the kinds of `leaf_sums`
 N_ORDERS, DECAY = 10, 0.85  # defaults of YetiRank
 DRAW = 200  # purpose of the seeds of YetiRank, beside those of `Booster`
 

@@ -42,7 +42,7 @@ FORMATS: dict[str, Format] = {
 _PACKED = (".gz", ".bz2", ".xz")
 NAMELESS: tuple[Format, ...] = ("svmlight", "npz")  # formats with a default target
 MARKS = ("?",)  # besides the usual marks of missing values: empty, NA, NaN, null, None, n/a
-_NOT_COUNTS = {"path", "sha256", "more", "reading", "name", "task", "detected", "told"}
+_NOT_COUNTS = {"path", "sha256", "more", "reading", "name", "task", "detected", "messages"}
 _HINTS = {
     "xls": "save the sheet as CSV",
     "json": "write one JSON object a line and name the file .jsonl, or convert it to CSV",
@@ -82,7 +82,7 @@ class Facts(Strict):
     ordered: bool = False
     given_test: bool
     detected: Detected = Detected()
-    told: tuple[str, ...] = ()  # sentences on what was detected
+    messages: tuple[str, ...] = ()  # sentences on what was detected
 
 
 def dataset_from_file(
@@ -261,7 +261,7 @@ def _detect(
         name=name or _name(path, digest),
         task=task,
         detected=_detected(path, parsed, reading, table),
-        told=tuple(sentences),
+        messages=tuple(sentences),
         **facts_of(table),
     )
 
@@ -308,7 +308,7 @@ def dataset_from_mapping(mapping: Mapping[str, Any]) -> Dataset:
 def describe(dataset: Dataset) -> list[str]:
     """Return a description of a dataset and of what was detected in its file, one per line."""
     if dataset.file is not None:
-        return list(dataset.file.get("told", ()))
+        return list(dataset.file.get("messages", ()))
     kinds = f"{dataset.columns:,} columns"
     if dataset.categorical:
         kinds += f" ({dataset.categorical:,} categorical)"
@@ -338,7 +338,7 @@ def _declare(facts: Facts) -> Dataset:
         load=FilesLoader(facts.name, facts.task, files, facts.reading),
         digest=digest_of([file.sha256 for file in files], facts.reading, facts.task),
         source="file",
-        summary=facts.told[0] if facts.told else "",
+        summary=facts.messages[0] if facts.messages else "",
         file=facts.model_dump(mode="json"),
         **counts,
     )

@@ -139,7 +139,7 @@ def drawn_apart(split: Split, pool: int) -> bool:
 
 
 def split_notes(split: Split, table: Table, task: Task) -> list[str]:
-    """Return notes on a split: small classes, rows left out, or what a file of splits divides."""
+    """Return sentences on a split: small classes, dropped rows, or the groups in a split file."""
     import numpy as np
 
     if split.scheme == "openml":

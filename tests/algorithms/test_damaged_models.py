@@ -263,7 +263,8 @@ def test_many_features_need_no_memory_for_names(form, tmp_path):
 def test_deep_tree_beside_many_stumps_needs_memory_of_its_size():
     n_stumps, depth = 20_000, 5_000  # a table of trees × depths would take 800 MB
     trees = TreeEnsemble.join([chain(depth), *[stump()] * n_stumps], n_features=1)
-    peak, walker = peak_of(lambda: FastPredictor(trees))
+    walker = FastPredictor(trees)
+    peak, _ = peak_of(lambda: walker.packed)
     assert peak < 1 << 26
     X = np.array([[-1.5], [0.5], [-1e9]])
     assert np.array_equal(walker.raw(X), trees.raw(X))
@@ -272,12 +273,12 @@ def test_deep_tree_beside_many_stumps_needs_memory_of_its_size():
 def test_paths_of_a_tree_do_not_depend_on_other_trees():
     forest = [random_ensemble(np.random.default_rng(seed)) for seed in range(4)]
     for trees in forest:
-        whole = FastPredictor(trees).paths
+        whole = FastPredictor(trees).packed.paths
         for t in range(trees.n_trees):
             alone = TreeEnsemble.join(
                 [trees.tree(t)], n_features=trees.n_features, base=np.zeros(trees.n_outputs)
             )
-            assert np.array_equal(FastPredictor(alone).paths[0], whole[t])
+            assert np.array_equal(FastPredictor(alone).packed.paths[0], whole[t])
 
 
 def test_contributions_of_too_deep_trees_are_refused():

@@ -120,10 +120,10 @@ def test_trees_are_packed_at_the_first_prediction():
         model = HistogramBoostingRegressor(n_estimators=5, categorical_feature=categorical)
         model.fit(X, y)
         stored = pickle.dumps(model)
-        assert "roots" not in model._walker.__dict__
+        assert "packed" not in model._walker.__dict__
         expected = FastPredictor(model.ensemble_).raw(X)[:, 0]
         assert np.array_equal(model.predict(X), expected)
-        assert "roots" in model._walker.__dict__
+        assert "packed" in model._walker.__dict__
         assert np.array_equal(pickle.loads(stored).predict(X), expected)
         with pytest.raises(AttributeError, match="no attribute 'absent'"):
             model._walker.absent  # noqa: B018

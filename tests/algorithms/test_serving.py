@@ -72,7 +72,7 @@ def test_numeric_ensembles_predict_like_their_tree_walk(
     trees = random_ensemble(rng, n_trees=3, tree=tree, **shape, **rules)
     X = rows_for(trees, rng, n_rows)
     X = X if has_gaps else np.nan_to_num(X)
-    assert FastPredictor(trees).categorical is None
+    assert FastPredictor(trees).packed.categorical is None
     assert_paths_agree(trees, X)
     with np.errstate(over="ignore"):
         assert_paths_agree(trees, X.astype(np.float32))
@@ -199,7 +199,7 @@ def test_renumbered_codes_predict_like_the_tree_walk(seed, shape, read, zero):
     X = rows_for(trees, rng)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packing, "MANY_WORDS", 0)
-        assert FastPredictor(trees).numbers is not None or not len(trees.members_left)
+        assert FastPredictor(trees).packed.numbers is not None or not len(trees.members_left)
         assert_paths_agree(trees, X)
         with np.errstate(over="ignore"):
             assert_paths_agree(trees, X.astype(np.float32))
@@ -213,7 +213,7 @@ def test_large_codes_need_no_more_memory():
     codes = np.random.default_rng(7).choice(2**31 - 1, 50, replace=False)
     trees = categorical_stumps(40, codes)
     walker = FastPredictor(trees)
-    assert len(walker.categorical.bits) <= 3 * 40
+    assert len(walker.packed.categorical.bits) <= 3 * 40
     unusual = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
     X = np.random.default_rng(8).choice([*codes, *(codes + 0.5), *(codes + 1), *unusual], (500, 2))
     assert_paths_agree(trees, X)
@@ -224,7 +224,7 @@ def test_codes_of_the_same_sets_share_a_number():
     common = np.arange(100, 60_000)
     trees = categorical_stumps(200, np.arange(100), common)
     walker = FastPredictor(trees)
-    assert len(walker.categorical.bits) <= 4 * 200
+    assert len(walker.packed.categorical.bits) <= 4 * 200
     assert_paths_agree(trees, np.random.default_rng(9).integers(-1, 60_010, (300, 2)).astype(float))
 
 
@@ -232,14 +232,14 @@ def test_set_used_by_two_columns_is_numbered_for_each(monkeypatch):
     monkeypatch.setattr(packing, "MANY_WORDS", 0)
     trees = categorical_stumps(4, np.arange(50))
     trees = dataclasses.replace(trees, categories=np.where(trees.categories >= 0, 1, -1))
-    assert FastPredictor(trees).categorical.fits
+    assert FastPredictor(trees).packed.categorical.fits
     assert_paths_agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 
 def test_set_shared_by_many_nodes_is_stored_once(monkeypatch):
     monkeypatch.setattr(categorical_splits, "MAX_WORDS", 10)
     trees = categorical_stumps(4, np.arange(50))
-    assert not FastPredictor(trees).categorical.fits
+    assert not FastPredictor(trees).packed.categorical.fits
     assert_paths_agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 

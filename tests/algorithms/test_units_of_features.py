@@ -20,21 +20,16 @@ X = rng.normal(size=(200, 8)).astype(np.float32).astype(np.float64)
 Y = X[:, 0] + X[:, 1] * X[:, 2]
 
 
+KINDS = [
+    *(AdaBoostClassifier, AdaBoostRegressor, BaggingRegressor),
+    *(DecisionTreeClassifier, DecisionTreeRegressor),
+    *(GradientBoostingClassifier, GradientBoostingRegressor),
+    *(RandomForestClassifier, RandomForestRegressor),
+]
+
+
 @pytest.mark.parametrize("unit", [2.0**-20, 2.0**-60])
-@pytest.mark.parametrize(
-    "kind",
-    [
-        AdaBoostClassifier,
-        AdaBoostRegressor,
-        BaggingRegressor,
-        DecisionTreeClassifier,
-        DecisionTreeRegressor,
-        GradientBoostingClassifier,
-        GradientBoostingRegressor,
-        RandomForestClassifier,
-        RandomForestRegressor,
-    ],
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_small_units_give_the_same_predictions(kind, unit):
     """Scaling by a power of two is exact, so the same rows are on the same side of each split."""
     y = Y > 0.3 if kind.__name__.endswith("Classifier") else Y

@@ -57,7 +57,7 @@ def test_time_splits_train_on_earlier_rows_than_they_test(tmp_path, frame):
         assert frame["day"][train].max() < frame["day"][test].min()
         tested += test.tolist()
     assert len(set(tested)) == len(tested), "no row is tested twice"
-    assert any(line.startswith("time: 'day'") for line in dataset.file["told"])
+    assert any(line.startswith("time: 'day'") for line in dataset.file["messages"])
 
 
 def test_time_and_group_on_one_table(tmp_path, frame):
@@ -68,7 +68,7 @@ def test_time_and_group_on_one_table(tmp_path, frame):
     assert dataset.ordered
     assert dataset.grouped
     sentence = "time: 'day'; every split trains on earlier rows of groups that it does not test"
-    assert sentence in dataset.file["told"]
+    assert sentence in dataset.file["messages"]
     table = table_of(dataset)
     for split in default_splits(dataset, 4, 1, 0):
         train, test = split_rows(split, table, dataset.task)

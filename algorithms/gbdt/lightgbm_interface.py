@@ -201,8 +201,6 @@ class LightGBMInterface:
             X, y = name_columns(as_rows(X), feature_name), as_vector(y)
         weights, class_weights = evaluation["weights"], evaluation.pop("class_weights")
         table_names = evaluation["names"]
-        if any(is_pair(one) and is_streamed(one[0]) for one in tables or ()):
-            raise ValueError("eval_set needs tables in memory, not paths of files or batches")
         evaluation |= {
             "tables": read_pairs(tables, feature_name),
             "weights": weigh_tables(tables, weights, class_weights),
@@ -450,6 +448,8 @@ def read_pair(table, names):
     """Return an evaluation table, its X and y converted to supported types."""
     if not is_pair(table):
         return table  # `read_tables` raises the error
+    if is_streamed(table[0]):
+        raise ValueError("eval_set needs tables in memory, not paths of files or batches")
     return name_columns(as_rows(table[0]), names), as_vector(table[1])
 
 

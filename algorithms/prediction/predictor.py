@@ -71,6 +71,9 @@ class FastPredictor:
     def __getstate__(self):
         return {"ensemble": self.ensemble}
 
+    def __setstate__(self, state):
+        self.ensemble = state["ensemble"]  # earlier versions also pickled the packed trees
+
     @cached_property
     def packed(self):
         """The `PackedTrees`."""

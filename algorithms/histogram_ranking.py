@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from algorithms.compat.inputs import as_vector
 from algorithms.compat.lightgbm_parameters import LIGHTGBM_RANKING
-from algorithms.declarations import capacities
+from algorithms.declarations import capacities, search_spaces
 from algorithms.gbdt.base import BaseHistogramBoosting
 from algorithms.gbdt.lightgbm_interface import LightGBMInterface, ValuePredictions
 from algorithms.gbdt.metrics import find_metric
@@ -217,6 +217,7 @@ def register_algorithms(register):
             params={"n_estimators": 100},
             estimators=("", "algorithms.HistogramBoostingRanker"),
             capacity=capacities.HISTOGRAM_BOOSTING,
+            space=search_spaces.HISTOGRAM_BOOSTING,
             reference="lightgbm.lambdarank",
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://www.microsoft.com/en-us/research/publication/"

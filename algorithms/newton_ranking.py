@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from algorithms.compat.xgboost_parameters import RANKING, XGBOOST_RANKING
-from algorithms.declarations import capacities
+from algorithms.declarations import capacities, search_spaces
 from algorithms.gbdt.kernels.gradients import L2
 from algorithms.newton.base import BaseNewtonBoosting
 from algorithms.newton.early_stopping import EvaluationSets
@@ -234,6 +234,7 @@ def register_algorithms(register):
             params={"n_estimators": 100},
             estimators=("", "algorithms.NewtonBoostingRanker"),
             capacity=capacities.NEWTON_BOOSTING,
+            space=search_spaces.NEWTON_BOOSTING,
             reference="xgboost.ranking",
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://www.microsoft.com/en-us/research/publication/"

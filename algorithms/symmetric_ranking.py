@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from algorithms.compat.inputs import as_vector
-from algorithms.declarations import capacities
+from algorithms.declarations import capacities, search_spaces
 from algorithms.estimator.eval_sets import read_tables
 from algorithms.symmetric.base import BaseSymmetricBoosting, read_targets
 from algorithms.symmetric.class_weights import refuse_class_weights
@@ -245,6 +245,7 @@ def register_algorithms(register):
             defaults={"n_estimators": 1000},
             estimators=("", "algorithms.SymmetricBoostingRanker"),
             capacity=capacities.SYMMETRIC_BOOSTING,
+            space=search_spaces.SYMMETRIC_BOOSTING,
             reference="catboost.ranking",
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://proceedings.mlr.press/v14/gulin11a.html",

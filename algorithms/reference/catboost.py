@@ -142,6 +142,7 @@ def register_algorithms(register):
             defaults={"n_estimators": 1000},
             estimators=("", "catboost.CatBoostRanker"),
             capacity=capacities.SYMMETRIC_BOOSTING,
+            space=search_spaces.SYMMETRIC_BOOSTING,
             libraries=("catboost",),
             paper="https://proceedings.mlr.press/v14/gulin11a.html",
             summary="CatBoost's YetiRank",

@@ -175,6 +175,7 @@ def register_algorithms(register):
             params={"n_estimators": 100},
             estimators=("", "lightgbm.LGBMRanker"),
             capacity=CAPACITY,
+            space=HISTOGRAM_BOOSTING,
             libraries=("lightgbm",),
             paper="https://www.microsoft.com/en-us/research/publication/"
             "from-ranknet-to-lambdarank-to-lambdamart-an-overview/",

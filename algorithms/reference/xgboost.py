@@ -165,6 +165,7 @@ def register_algorithms(register):
             params={"n_estimators": 100},
             estimators=("", "xgboost.XGBRanker"),
             capacity=CAPACITY | BINNED,
+            space=NEWTON_BOOSTING,
             libraries=("xgboost",),
             paper="https://www.microsoft.com/en-us/research/publication/"
             "from-ranknet-to-lambdarank-to-lambdamart-an-overview/",

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.config.search_space import TUNE
 from harness.core.class_weights import balanced_weights, is_balanced, without_class_weight
 from harness.core.model import Algorithm, Sample, Spec, Table, Task, Trial
 from harness.data import duplicates_across, split_notes, split_rows
 from harness.data.preparation import fit_preparation
 from harness.worker.compile_clock import NOTHING, CompileTime
+from harness.worker.tuning import build_adapter, inner_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +60,7 @@ class PreparedTrial:
     notes: tuple[str, ...]
     columns: tuple[str, ...] = ()  # names of the prepared columns, for display
     categories: Mapping[int, tuple[pd.Index, np.ndarray]] = field(default_factory=dict)
+    inner: Table | None = None  # of a tuned trial: `inner_table`
     algorithm: Algorithm | None = None
     adapter: Any = None
     native: Any = None
@@ -70,11 +73,9 @@ class PreparedTrial:
 
     def drop(self) -> None:
         """Replace the adapter by a new one: a kept model may reference its training data."""
-        from harness.worker.tuning import build_adapter
-
         assert self.algorithm is not None
         self.native, self.fitted = None, False
-        self.adapter = build_adapter(self.algorithm, self.spec)
+        self.adapter = build_adapter(self.algorithm, self.spec, self.inner)
 
     @property
     def is_sparse(self) -> bool:
@@ -146,7 +147,10 @@ def prepare_trial(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
         j: (table.X.iloc[:, j].cat.categories, prepared.places[j]) for j in prepared.categorical
     }
     notes = tuple(prepared.notes)
-    return PreparedTrial(trial, spec, train, X_test, rows, notes, prepared.columns, categories)
+    inner = inner_table(trial.split, table, rows.train) if TUNE in trial.params else None
+    return PreparedTrial(
+        trial, spec, train, X_test, rows, notes, prepared.columns, categories, inner
+    )
 
 
 def query_sizes(task: Task, table: Table, rows: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -14,7 +14,7 @@ from harness.data.preparation import fit_preparation
 from harness.worker.facts import versions
 from harness.worker.prepared_trial import query_sizes, seed_globals, spec_of, weights_of
 from harness.worker.saved_model import SavedModel
-from harness.worker.tuning import build_adapter
+from harness.worker.tuning import build_adapter, inner_table
 
 
 def train_and_save(algorithm: Algorithm, trial: Trial, table: Table, path: Path) -> JSON:
@@ -30,7 +30,8 @@ def train_and_save(algorithm: Algorithm, trial: Trial, table: Table, path: Path)
     rows = np.arange(len(table.y))
     prepared = fit_preparation(trial.preparation, table, rows)
     weight = weights_of(trial, table, rows)
-    adapter = build_adapter(algorithm, spec_of(trial, table, prepared.categorical))
+    inner = inner_table(trial.split, table, rows)
+    adapter = build_adapter(algorithm, spec_of(trial, table, prepared.categorical), inner)
     seed_globals(trial.seed)
     queries = query_sizes(trial.task, table, rows)
     adapter.fit(adapter.prepare(prepared.apply(table.X), table.y, weight, *queries))

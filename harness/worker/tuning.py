@@ -1,10 +1,11 @@
 """Search the configurations of a tuned trial inside its ``fit``, by cross-validation.
 
 The search uses only the training rows of the trial. Every configuration is trained on the same
-inner folds; the one with the least mean loss (the primary metric) is trained again on all training
-rows, or several are averaged. Successive halving tries many configurations on few rows and the best
-of them on more. Optuna proposes configurations after those that were drawn. All of this counts as
-the trial's fit.
+inner folds, which follow the rule of the trial's split: a group is not divided, and with rows in
+order of time each fold is held out by models of earlier rows. The configuration with the least mean
+loss (the primary metric) is trained again on all training rows, or several are averaged. Successive
+halving tries many configurations on few rows and the best of them on more. Optuna proposes
+configurations after those that were drawn. All of this counts as the trial's fit.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from harness.config.search_space import TUNE, one_of_each
-from harness.core.model import JSON, Adapter, Algorithm, Predicted, Spec
-from harness.plugins.metrics import log_loss, rmse_sd
+from harness.core.errors import DataError
+from harness.core.model import JSON, Adapter, Algorithm, Predicted, Spec, Split, Table, Task
+from harness.data.splits import split_rows
+from harness.plugins.metrics import log_loss, ndcg_at_10, rmse_sd
 from harness.worker.ensemble_selection import select_ensemble
 
 MIN_ROWS = 200  # the least share of the first iteration, in training rows
+Parts = list[tuple[np.ndarray, np.ndarray]]  # rows to train on and held-out rows of each fold
 
 
 class Training(NamedTuple):
@@ -32,19 +36,32 @@ class Training(NamedTuple):
     X: Any
     y: np.ndarray
     weight: np.ndarray | None
+    query: np.ndarray | None = None  # number of the query of each row, ascending, for ranking
 
     def part(self, rows: np.ndarray) -> Training:
         """Return some of the rows."""
         X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
-        return Training(X, self.y[rows], None if self.weight is None else self.weight[rows])
+        weight, query = (None if of is None else of[rows] for of in (self.weight, self.query))
+        return Training(X, self.y[rows], weight, query)
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Return the arguments of an adapter's ``prepare``."""
+        given = self.X, self.y, self.weight
+        if self.query is None:
+            return given
+        return *given, np.unique(self.query, return_counts=True)[1]
 
 
-def build_adapter(algorithm: Algorithm, spec: Spec) -> Adapter:
-    """Return the algorithm's adapter, or a `Tuned` one for a tuned trial."""
+def build_adapter(algorithm: Algorithm, spec: Spec, table: Table | None = None) -> Adapter:
+    """Return the algorithm's adapter, or a `Tuned` one for a tuned trial.
+
+    ``table`` is that of `inner_table`; without it the inner folds are random.
+    """
     if TUNE not in spec.params:
         return algorithm.adapter(spec)
     search = spec.params[TUNE]
-    return (Ensembled if "ensemble" in search else Tuned)(algorithm.adapter, spec, **search)
+    kind = Ensembled if "ensemble" in search else Tuned
+    return kind(algorithm.adapter, spec, table, **search)
 
 
 def plain_specs(spec: Spec) -> Iterator[Spec]:
@@ -77,7 +94,7 @@ class Tuned:
     tried : dict of int to Evaluation
         Results of the configurations of the last iteration; not pickled.
     folds : int array (n,)
-        Inner fold of each training row; not pickled.
+        Inner fold of each training row, -1 for rows that are never held out; not pickled.
     trajectory : list of (index, share of the rows, loss, seconds)
         Configurations in the order in which they were tried; seconds since the search began.
     chosen : int
@@ -88,12 +105,13 @@ class Tuned:
         self,
         build: Callable[[Spec], Adapter],
         spec: Spec,
+        table: Table | None,
         configurations: list[JSON],
         inner_folds: int,
         halving: int = 0,
         optuna: JSON | None = None,
     ) -> None:
-        self.build, self.spec = build, spec
+        self.build, self.spec, self.table = build, spec, table
         self.given, self.inner_folds = configurations, inner_folds
         self.configurations = configurations
         self.halving, self.optuna = halving, optuna
@@ -105,9 +123,12 @@ class Tuned:
         self.chosen = 0
         self.adapter: Any = None
 
-    def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Training:
+    def prepare(
+        self, X: Any, y: np.ndarray, weight: np.ndarray | None, group: np.ndarray | None = None
+    ) -> Training:
         """Keep the rows: the library's training data may depend on the configuration (its bins)."""
-        return Training(X, y, weight)
+        query = None if group is None else np.repeat(np.arange(len(group)), group)
+        return Training(X, y, weight, query)
 
     def fit(self, native: Training) -> None:
         """Search, then train the best configuration on all rows; ties go to the first."""
@@ -132,7 +153,7 @@ class Tuned:
 
     def __getstate__(self) -> JSON:
         """Return the attributes to pickle: all that predictions and facts need."""
-        left_out = {"build", "tried", "folds"}
+        left_out = {"build", "table", "tried", "folds"}
         return {key: value for key, value in vars(self).items() if key not in left_out}
 
     def __setstate__(self, state: JSON) -> None:
@@ -166,8 +187,9 @@ class Tuned:
         Returns
         -------
         dict
-            ``index`` (k,) and ``loss`` (k,) of the configurations; ``output`` (k, n[, n_classes]);
-            ``fold`` (n,), the inner fold that held a row out; ``y`` (n,).
+            ``index`` (k,) and ``loss`` (k,) of the configurations; ``output`` (k, n[, n_classes]),
+            NaN for rows that are never held out; ``fold`` (n,), the inner fold that held a row
+            out, or -1; ``y`` (n,).
         """
         kept = {i: one for i, one in self.tried.items() if one.output is not None}
         return {
@@ -184,7 +206,10 @@ class Tuned:
         With successive halving, one of ``halving`` configurations is kept for the next iteration,
         which has ``halving`` times as many rows.
         """
-        self.folds = folds = inner_folds(training.y, self.inner_folds, self.spec)
+        parts = inner_parts(training.y, self.inner_folds, self.spec, self.table)
+        self.folds = np.full(len(training.y), -1)
+        for fold, (_, held) in enumerate(parts):
+            self.folds[held] = fold
         self.configurations = list(self.given)
         left = list(range(len(self.configurations)))
         self.losses = [math.inf] * len(left)
@@ -199,12 +224,12 @@ class Tuned:
             self.iterations.append((share, left))
             tried = {}
             for i in left:
-                tried[i] = self._try(i, training, folds, share, errors)
+                tried[i] = self._try(i, training, parts, share, errors)
                 self.losses[i] = loss = tried[i].loss
                 self.trajectory.append((i, share, loss, time.perf_counter() - began))
         if self.optuna:
             for i in self._propose(self.optuna):
-                tried[i] = self._try(i, training, folds, 1.0, errors)
+                tried[i] = self._try(i, training, parts, 1.0, errors)
                 self.losses.append(tried[i].loss)
                 self.trajectory.append((i, 1.0, tried[i].loss, time.perf_counter() - began))
                 left.append(i)
@@ -232,35 +257,37 @@ class Tuned:
             proposals.tell(self.losses[-1])
 
     def _try(
-        self, i: int, training: Training, folds: np.ndarray, share: float, errors: list[Exception]
+        self, i: int, training: Training, parts: Parts, share: float, errors: list[Exception]
     ) -> Evaluation:
         """Train a configuration on a share of the rows of each inner fold, and score it."""
         losses, outputs = [], []
-        for fold in range(self.inner_folds):
-            held = training.part(np.flatnonzero(folds == fold))
-            rows = sampled(np.flatnonzero(folds != fold), training.y, share, self.spec)
+        for rows, held in parts:
+            sample = sampled(rows, training, share, self.spec)
             try:
-                adapter = self._trained(self.configurations[i], training.part(rows))
-                outputs.append(np.asarray(adapter.predict(held.X), np.float64))
-                losses.append(self._score(held, outputs[-1]))
+                adapter = self._trained(self.configurations[i], training.part(sample))
+                tested = training.part(held)
+                outputs.append(np.asarray(adapter.predict(tested.X), np.float64))
+                losses.append(self._score(tested, outputs[-1]))
             except Exception as error:  # noqa: BLE001 - a failing configuration gets an infinite loss
                 errors.append(error)
                 return Evaluation(math.inf, None)
         mean = fmean(losses)
         if not math.isfinite(mean):
             return Evaluation(math.inf, None)
-        output = np.empty((len(folds), *outputs[0].shape[1:]))
-        for fold, part in enumerate(outputs):
-            output[folds == fold] = part
+        output = np.full((len(training.y), *outputs[0].shape[1:]), math.nan)
+        for (_, held), predicted in zip(parts, outputs, strict=True):
+            output[held] = predicted
         return Evaluation(mean, output)
 
     def _trained(self, params: Mapping[str, Any], training: Training) -> Adapter:
         adapter = self.build(replace(self.spec, params=params))
-        adapter.fit(adapter.prepare(*training))
+        adapter.fit(adapter.prepare(*training.arguments()))
         return adapter
 
     def _score(self, held: Training, output: np.ndarray) -> float:
-        predicted = Predicted(held.y, output, held.weight, 1.0)
+        predicted = Predicted(held.y, output, held.weight, 1.0, held.query)
+        if self.spec.task is Task.RANKING:
+            return 1.0 - ndcg_at_10(predicted)
         return log_loss(predicted) if self.spec.task.is_classification else rmse_sd(predicted)
 
 
@@ -282,13 +309,14 @@ class Ensembled(Tuned):
         self,
         build: Callable[[Spec], Adapter],
         spec: Spec,
+        table: Table | None,
         configurations: list[JSON],
         inner_folds: int,
         halving: int = 0,
         optuna: JSON | None = None,
         ensemble: int = 1,
     ) -> None:
-        super().__init__(build, spec, configurations, inner_folds, halving, optuna)
+        super().__init__(build, spec, table, configurations, inner_folds, halving, optuna)
         self.rounds = ensemble
         self.weights: dict[int, float] = {}
         self.members: list[Any] = []
@@ -296,9 +324,11 @@ class Ensembled(Tuned):
     def fit(self, native: Training) -> None:
         """Search, select configurations and weights, and train each on all rows."""
         tried = self._search(native)
-        outputs = {i: trial.output for i, trial in tried.items() if trial.output is not None}
+        rows = np.flatnonzero(self.folds >= 0)
+        held = native.part(rows)
+        outputs = {i: trial.output[rows] for i, trial in tried.items() if trial.output is not None}
         weights = select_ensemble(
-            list(outputs.values()), lambda output: self._score(native, output), self.rounds
+            list(outputs.values()), lambda output: self._score(held, output), self.rounds
         )
         pairs = zip(outputs, weights.tolist(), strict=True)
         self.weights = {i: weight for i, weight in pairs if weight > 0}
@@ -341,16 +371,54 @@ def shares_of_rows(configurations: int, halving: int, rows: int) -> list[float]:
     return shares[::-1]
 
 
-def sampled(rows: np.ndarray, y: np.ndarray, share: float, spec: Spec) -> np.ndarray:
-    """Return a random sample of some rows in their order, stratified by class; all for share 1."""
+def sampled(rows: np.ndarray, training: Training, share: float, spec: Spec) -> np.ndarray:
+    """Return a random sample of some rows in their order; all for share 1.
+
+    It is stratified by class; that of a ranking consists of whole queries.
+    """
     if share == 1.0:
         return rows
-    order = np.random.default_rng(spec.seed).permutation(rows)
+    rng = np.random.default_rng(spec.seed)
+    if training.query is not None:
+        queries = rng.permutation(np.unique(training.query[rows]))
+        chosen = queries[: max(1, round(share * len(queries)))]
+        return rows[np.isin(training.query[rows], chosen)]
+    order = rng.permutation(rows)
     if spec.task.is_classification:
-        order = order[np.argsort(y[order], kind="stable")]
+        order = order[np.argsort(training.y[order], kind="stable")]
     number = max(1, round(share * len(order)))
     evenly_spaced = np.arange(number) * len(order) // number
     return np.sort(order[evenly_spaced])
+
+
+def inner_table(split: Split, table: Table, rows: np.ndarray) -> Table:
+    """Return what the inner folds depend on: targets, groups and times of the training rows.
+
+    The times are left out unless the split is ordered by time.
+    """
+    group = None if table.group is None else table.group[rows]
+    order = None
+    if table.order is not None and split.scheme == "ordered":
+        order = np.searchsorted(np.sort(table.order[rows]), table.order[rows])
+    return Table(table.X[:0], table.y[rows], table.classes, group=group, order=order)
+
+
+def inner_parts(y: np.ndarray, k: int, spec: Spec, table: Table | None) -> Parts:
+    """Return the numbers of the rows to train on and of the held-out rows of each inner fold.
+
+    Raises
+    ------
+    DataError
+        If the groups or times do not suffice for ``k`` folds.
+    """
+    if table is None or (table.group is None and table.order is None):
+        fold = inner_folds(y, k, spec)
+        return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(k)]
+    scheme: Literal["kfold", "ordered"] = "kfold" if table.order is None else "ordered"
+    try:
+        return [split_rows(Split(scheme, k, i, seed=spec.seed), table, spec.task) for i in range(k)]
+    except DataError as error:
+        raise DataError(f"tuning.inner_folds = {k}, in the training rows: {error}") from None
 
 
 def inner_folds(y: np.ndarray, k: int, spec: Spec) -> np.ndarray:

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from harness import estimator_adapter
 from harness.config.search_space import TUNE
+from harness.core.errors import DataError
 from harness.core.model import (
     ALL_TASKS,
     Algorithm,
@@ -25,7 +26,13 @@ from harness.core.model import (
 from harness.plugins.metrics import rmse_sd
 from harness.worker import prepared_trial
 from harness.worker.ensemble_selection import select_ensemble
-from harness.worker.tuning import build_adapter, inner_folds, sampled, shares_of_rows
+from harness.worker.tuning import (
+    Training,
+    build_adapter,
+    inner_folds,
+    sampled,
+    shares_of_rows,
+)
 
 SEEN: list[np.ndarray] = []
 
@@ -274,11 +281,11 @@ def test_halving_trains_the_best_third_on_more_rows():
 def test_sample_of_rows_is_stratified_and_repeatable():
     y = np.repeat([0, 1], [900, 90])
     spec = Spec(Task.BINARY, n_classes=2, seed=3)
-    rows = np.arange(990)
-    part = sampled(rows, y, 1 / 3, spec)
+    rows, training = np.arange(990), Training(None, y, None)
+    part = sampled(rows, training, 1 / 3, spec)
     assert np.bincount(y[part]).tolist() == [300, 30]
-    np.testing.assert_array_equal(part, sampled(rows, y, 1 / 3, spec))
-    assert sampled(rows, y, 1.0, spec) is rows
+    np.testing.assert_array_equal(part, sampled(rows, training, 1 / 3, spec))
+    assert sampled(rows, training, 1.0, spec) is rows
 
 
 # ------------------------------------------------------------------ ensembles
@@ -341,3 +348,100 @@ def test_ensembled_probabilities_sum_to_one():
     shares = fitted(adapter, X, labels).predict(X)
     assert shares.shape == (300, 2)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+# ------------------------------------------------------------------ groups, times and queries
+
+
+def recorded_search(table, split, task=Task.REGRESSION, **search):
+    """Return the rows of a split and the rows that each fit and prediction of a search saw."""
+    configurations = [{}, {"strategy": "median"}]
+    params = {TUNE: {"configurations": configurations, "inner_folds": 3, **search}}
+    trial = Trial("tree", params, "native", "d", split, 0, 1, "c", "t", task)
+    rows = prepared_trial.split_table(trial, table)
+    taken = prepared_trial.prepare_trial(trial, table, rows)
+    taken.algorithm = Algorithm(
+        "tree", estimator_adapter(lambda spec: Recording(**spec.params)), ALL_TASKS
+    )
+    taken.drop()
+    SEEN.clear()
+    taken.adapter.fit(taken.adapter.prepare(*taken.train))
+    calls = [seen.astype(int) for seen in SEEN]
+    return rows, calls, taken.adapter
+
+
+def numbered(n=120, **of_rows):
+    return Table(pd.DataFrame({"row": np.arange(float(n))}), np.arange(float(n)) % 7, **of_rows)
+
+
+def test_inner_folds_do_not_divide_groups():
+    group = np.random.default_rng(0).permutation(np.arange(120) % 12)
+    rows, calls, _ = recorded_search(numbered(group=group), Split(folds=3, fold=1))
+    for fit, held in zip(calls[0:12:2], calls[1:12:2], strict=True):
+        assert not set(group[fit]) & set(group[held])
+        assert set(fit) | set(held) == set(rows.train)
+
+
+def test_inner_folds_of_an_ordered_split_train_on_earlier_rows():
+    order = np.random.default_rng(0).permutation(120)
+    split = Split("ordered", folds=2, fold=1)
+    rows, calls, adapter = recorded_search(numbered(order=order), split, ensemble=3)
+    for fit, held in zip(calls[0:12:2], calls[1:12:2], strict=True):
+        assert order[fit].max() < order[held].min()
+    first = order[rows.train] < np.sort(order[rows.train])[len(rows.train) // 4]
+    np.testing.assert_array_equal(adapter.folds == -1, first)
+    kept = adapter.held_out(np.zeros(len(rows.train)))
+    np.testing.assert_array_equal(np.isnan(kept["output"]), np.tile(first, (2, 1)))
+    assert sum(adapter.weights.values()) == pytest.approx(1.0)
+
+
+def test_times_do_not_count_in_splits_that_ignore_them():
+    table = numbered(order=np.arange(120))
+    rows, calls, _ = recorded_search(table, Split(folds=3, fold=1))
+    for fit, held in zip(calls[0:12:2], calls[1:12:2], strict=True):
+        assert set(fit) | set(held) == set(rows.train)
+
+
+def test_too_few_groups_for_the_inner_folds_are_named():
+    group = np.arange(120) // 40
+    with pytest.raises(DataError, match=r"tuning.inner_folds = 3, .*2 groups cannot be divided"):
+        recorded_search(numbered(group=group), Split(folds=3, fold=1))
+
+
+class Scores(DummyRegressor):
+    """A ranker: its first column is the score; it records the sizes of the queries."""
+
+    def fit(self, X, y, group=None):
+        SEEN.append(np.asarray(group))
+        assert np.sum(group) == len(y)
+        return super().fit(X, y)
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0] * (1 if self.strategy == "mean" else -1)
+
+
+@pytest.mark.parametrize("search", [{}, {"halving": 2}])
+def test_search_of_a_ranking_keeps_queries_whole_and_chooses_by_ndcg(search):
+    n = 1000
+    grade = np.random.default_rng(0).integers(0, 4, n).astype(float)
+    table = Table(pd.DataFrame({"x": grade}), grade, group=np.repeat(np.arange(n // 10), 10))
+    params = {
+        TUNE: {
+            "configurations": [{"strategy": "median"}, {"strategy": "mean"}],
+            "inner_folds": 2,
+            **search,
+        }
+    }
+    split = Split(folds=4)
+    trial = Trial("tree", params, "native", "d", split, 0, 1, "c", "t", Task.RANKING)
+    taken = prepared_trial.prepare_trial(trial, table, prepared_trial.split_table(trial, table))
+    taken.algorithm = Algorithm(
+        "tree", estimator_adapter(lambda spec: Scores(**spec.params)), ALL_TASKS
+    )
+    taken.drop()
+    SEEN.clear()
+    taken.adapter.fit(taken.adapter.prepare(*taken.train))
+    assert all((sizes == 10).all() for sizes in SEEN)
+    assert taken.adapter.chosen == 1
+    assert taken.adapter.losses[1] == pytest.approx(0.0, abs=1e-12)
+    assert taken.adapter.losses[0] > 0.3

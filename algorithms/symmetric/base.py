@@ -440,7 +440,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
                 self._trees = self._trees[:kept]
         self._trees, self._start = shrink_trees(params, self._trees, self._start)
         self._trees = self._initial.trees + self._trees
-        self._take_ensemble(self._join(self._trees))
+        self._take_ensemble()
 
 
 def needs_permutations(params, table):

@@ -155,13 +155,33 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         n_columns = self.n_features_in_ if self._derived is None else self._derived.n_columns
         return join_trees(trees, start, self._objective.link, labels, n_columns)
 
-    def _take_ensemble(self, ensemble):
-        """Set the ensemble used for prediction, and its predictors."""
-        self.ensemble_, self._walker = ensemble, FastPredictor(ensemble)
+    def _take_ensemble(self, read=None):
+        """Set the ensemble used for prediction, and its predictors.
+
+        Parameters
+        ----------
+        read : harness.TreeEnsemble, optional
+            The ensemble of a model file. By default the trees are joined.
+        """
+        self._read_ensemble = read
+        self.ensemble_ = self._join(self._trees) if read is None else read
+        self._walker = FastPredictor(self.ensemble_)
         self._bits = None
         if all(isinstance(tree, SymmetricTree) for tree in self._trees):
             with suppress(ValueError):
                 self._bits = BitPredictor(self._trees, len(self._start))
+
+    def __getstate__(self):
+        """Return the attributes to pickle: the trees, not what `_take_ensemble` makes of them."""
+        left_out = {"ensemble_", "_walker", "_bits"} if hasattr(self, "_trees") else ()
+        state = super().__getstate__().items()
+        return {name: value for name, value in state if name not in left_out}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "_trees"):
+            # Earlier versions pickled the ensemble of every model.
+            self._take_ensemble(state.get("ensemble_", state.get("_read_ensemble")))
 
     def _take_model(self, ensemble):
         """Set the fitted attributes from a model read from a file."""

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.symmetric.early_stopping import IncToDec
+from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.kernels.row_sampling import BLOCK, draw_by_gradients
 from algorithms.symmetric.model import trees_from
 
@@ -371,3 +372,27 @@ def test_float64_table_is_read_as_the_nearest_float32(nan_mode):
     trees, expected = (model.ensemble_.to_arrays() for model in models)
     for name, values in expected.items():
         np.testing.assert_array_equal(trees[name], values)
+
+
+@pytest.mark.parametrize("source", ["trained", "read from a file", "pickled by an earlier version"])
+def test_pickles_hold_the_trees_once(source, tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    model = SymmetricBoostingRegressor(iterations=20, thread_count=1).fit(X, X[:, 0] * X[:, 1])
+    expected, trees = model.predict(X), model.ensemble_
+    if source == "trained":
+        assert len(pickle.dumps(model)) < 0.4 * len(pickle.dumps(trees))
+    elif source == "read from a file":
+        model.save_model(tmp_path / "model.json", format="harness")
+        model = SymmetricBoostingRegressor().load_model(tmp_path / "model.json")
+        trees = model.ensemble_
+    else:
+        with monkeypatch.context() as patch:
+            patch.delattr(SymmetricModel, "__getstate__")
+            del model._read_ensemble
+            pickled = pickle.dumps(model)
+        assert b"ensemble_" in pickled
+        model = pickle.loads(pickled)
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict(X), expected)
+    for name, values in vars(trees).items():
+        np.testing.assert_array_equal(getattr(loaded.ensemble_, name), values)

@@ -21,6 +21,7 @@ from algorithms.runtime.threads import Workers, threads_of
 from algorithms.runtime.value_checks import is_beyond
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
+WIDE = 512  # columns from which only those that splits use are copied from column-major X
 FEW_ROWS = 8  # rows that are traversed together
 LEAF_BY_MASK, SPLITS_PER_STEP = 16, 12  # costs in evaluations of numeric splits
 SPLITS_PER_COLUMN = 14  # cost of transposing a column, in the same unit
@@ -104,12 +105,19 @@ class FastPredictor:
         if not is_numeric or plain_array(estimator, X) is None:
             return None
         check_columns(X, self.ensemble.n_features)
+        most = LARGEST[4 if self.packed.reading.rounds_values else X.itemsize]
+        walk = self._walk
+        if not X.flags.c_contiguous and X.flags.f_contiguous and X.shape[1] >= WIDE:
+            narrow, used = self._narrow
+            if 2 * used.width <= X.shape[1]:
+                if is_beyond(X.T.reshape(-1), X.dtype.type(most)):
+                    return None
+                walk, X = narrow._walk, X[:, used.columns]  # noqa: SLF001 - the same class
         X = np.ascontiguousarray(X)
-        threads = threads_of(estimator, len(X))
         out = np.empty((X.shape[0], len(self.packed.start)))
         out[:] = self.packed.start
-        most = LARGEST[4 if self.packed.reading.rounds_values else X.itemsize]
-        return None if self._walk(X, out, threads, trees, most) else self.finish(out)
+        is_infinite = walk(X, out, threads_of(estimator, len(X)), trees, most)
+        return None if is_infinite else self.finish(out)
 
     def add(self, X, out, threads=1, trees=slice(None)):
         """Add the scores of the given trees to ``out``.

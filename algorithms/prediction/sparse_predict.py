@@ -49,6 +49,11 @@ class UsedColumns:
         self.place, self.width = place, width_of(place)
         self.absent = np.nan if absent == "nan" else 0.0
 
+    @property
+    def columns(self):
+        """Numbers of the used columns and of an unused one, if there is any; int64 (width,)."""
+        return np.argsort(self.place, kind="stable")[: self.width]
+
     def is_one_block(self, X):
         """Return whether all rows fit in one dense block."""
         return X.shape[0] * self.width <= VALUES

@@ -89,6 +89,19 @@ def test_column_names_are_still_checked(model):
         named.predict(X[:1])
 
 
+@pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
+def test_wide_rows_in_column_major_order_predict_alike(kind):
+    wide = np.asfortranarray(RNG.normal(size=(200, 600)))
+    model = kind(n_estimators=5).fit(wide, Y)
+    expected = model.predict_proba(np.ascontiguousarray(wide))
+    assert np.array_equal(model.predict_proba(wide), expected)
+    assert model._walker._narrow[1].width < 300  # the fast path was taken
+    unused = np.setdiff1d(np.arange(600), model.ensemble_.feature)[0]
+    wide[3, unused] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict_proba(wide)
+
+
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
@@ -166,8 +179,10 @@ def test_unusual_frames_use_the_general_path(kind):
     plain["letter"] = named["letter"].cat.set_categories(list("abc"))
     assert np.array_equal(model.predict_proba(named), model.predict_proba(plain))
     wholes = frame().assign(x=1)
-    assert plain_frame(model, wholes) is None
-    assert np.array_equal(model.predict_proba(wholes), model.predict_proba(wholes.assign(x=1.0)))
+    for rows in (wholes, wholes[:3]):
+        assert plain_frame(model, rows) is not None
+        assert np.array_equal(model.predict_proba(rows), model.predict_proba(rows.assign(x=1.0)))
+    assert plain_frame(model, frame().assign(x="1")) is None
     for bad, message in (
         (frame().rename(columns={"x": "y"}), "feature names"),
         (frame()[["z", "x", "letter", "number"]], "feature names"),

@@ -10,6 +10,7 @@ import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,10 +34,11 @@ LIBRARIES = (
 CPUS = Path("/sys/devices/system/cpu")
 
 
-def fingerprint() -> JSON:
+def fingerprint(plugin_files: Sequence[str] = ()) -> JSON:
     """Return facts about the hardware, the system and the software, as JSON.
 
-    Sizes are in bytes. Unavailable values are an empty string, 0 or None.
+    Sizes are in bytes. Unavailable values are an empty string, 0 or None. ``plugin_files`` are
+    those of the run, by which `revision` finds the repository.
     """
     memory = psutil.virtual_memory()
     return {
@@ -54,7 +56,7 @@ def fingerprint() -> JSON:
         "virtualized": virtualized(),
         "container": _container(),
         "load": [round(x, 2) for x in os.getloadavg()],
-        "revision": revision(),
+        "revision": revision(tuple(plugin_files)),
         "versions": library_versions(),
     }
 
@@ -109,14 +111,23 @@ def library_versions() -> dict[str, str]:
 
 
 @cache
-def revision() -> str:
-    """Return the git commit of the harness's checkout, with "+" if edited; "" without git."""
-    root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():
+def revision(plugin_files: tuple[str, ...] = ()) -> str:
+    """Return the git commit of the measured code, with "+" if it is edited; "" without git.
+
+    The repository is that of the first plugin file that git tracks, else the harness's checkout.
+    """
+    files = [Path(file).resolve() for file in plugin_files]
+    tracked = (file.parent for file in files if _git(file.parent, "ls-files", file.name))
+    own = Path(__file__).resolve().parents[2]
+    if (root := next(tracked, own)) == own and not (own / ".git").exists():
         return ""
-    commit = _output(["git", "-C", str(root), "rev-parse", "HEAD"])
-    edited = _output(["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"])
+    commit = _git(root, "rev-parse", "HEAD")
+    edited = _git(root, "status", "--porcelain", "--untracked-files=no")
     return commit[:12] + ("+" if commit and edited else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return _output(["git", "-C", str(folder), *arguments])
 
 
 def others_runnable() -> int | None:

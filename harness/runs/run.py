@@ -291,7 +291,7 @@ def _recorded(store: Store, request: Request, plan: Plan) -> AbstractContextMana
     """Record a run with its configuration; see :meth:`harness.store.Store.recorded`."""
     config = config_of(request, plan.declared)
     name = "duel" if request.command == "duel" else request.experiment.name
-    return store.recorded(name, config, config_hash(config), fingerprint())
+    return store.recorded(name, config, config_hash(config), fingerprint(request.plugin_files))
 
 
 @contextmanager

@@ -2,6 +2,7 @@ import json
 import os
 
 import pytest
+from scratch_project import git, new_project
 
 from harness.core import machine
 
@@ -59,3 +60,14 @@ def test_physical_cores_are_chosen_first(n, cpus):
 def test_load_of_other_processes_is_read_from_the_kernel(monkeypatch, text, others):
     monkeypatch.setattr(machine, "_word", lambda path: text)
     assert machine.others_runnable() == others
+
+
+def test_revision_is_that_of_the_plugins_repository(tmp_path):
+    project = new_project(tmp_path / "project")
+    plugin, commit = project / "ridge.py", git(project, "rev-parse", "HEAD")[:12]
+    assert machine.fingerprint([str(plugin)])["revision"] == commit
+    (project / "untracked.py").write_text("")
+    assert machine.revision((str(project / "untracked.py"),)) == machine.revision()
+    machine.revision.cache_clear()
+    plugin.write_text("changed")
+    assert machine.revision((str(plugin),)) == f"{commit}+"

@@ -14,13 +14,15 @@ from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.page.build import Shown, page_of, write_page
 from reports.page.render import Renderer
 from reports.text.format import digits, plural, short, signed
+from reports.text.inline import Code
 
 MAX_PANELS = 30  # panels of one algorithm
 TICKS = 4
 NOTE = (
-    "Lower is better. Each dot is a commit: the median of its measurements. Times come "
-    "from single runs and are rough, so a step is only a hint; `harness gate --against` "
-    "gives a verdict."
+    "Lower is better. Each dot is a commit: the median of its measurements. ",
+    "Times come from single runs and are rough, so a step is only a hint; ",
+    Code("harness gate --against"),
+    " gives a verdict.",
 )
 
 

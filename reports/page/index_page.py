@@ -94,7 +94,9 @@ def _runs(
     history: bool,
 ) -> Fragment:
     if not points:
-        return Fragment([Paragraph("There are no runs yet; `harness run` makes one.")])
+        return Fragment(
+            [Paragraph(["There are no runs yet; ", Code("harness run"), " makes one."])]
+        )
     columns = [
         *texts("Run", "Experiment", "Started", "Status", "Revision"),
         *numeric("Trials", "Failed", "Training, ours to reference"),

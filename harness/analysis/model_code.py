@@ -8,7 +8,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
-from harness.analysis.recommendation import Answer, Standing
+from harness.analysis.recommendation import Answer, Standing, file_of
 from harness.analysis.run_view import RunView
 from harness.core.class_weights import is_balanced, without_class_weight
 from harness.core.ids import canonical
@@ -38,7 +38,7 @@ def code_of(view: RunView, answer: Answer) -> str:
         return ""
     declared = view.algorithms.get(standing.algorithm, {})
     is_class = Task(answer.task).is_classification
-    file = _file(view, answer.dataset)
+    file = file_of(view, answer.dataset)
     is_ranking = Task(answer.task) is Task.RANKING
     if is_ranking and not file.get("reading", {}).get("group"):
         return ""
@@ -74,11 +74,6 @@ def _params(view: RunView, standing: Standing) -> Mapping[str, Any]:
 
 def _facts(view: RunView, dataset: str) -> Mapping[str, Any]:
     return view.datasets.get(dataset, {})
-
-
-def _file(view: RunView, dataset: str) -> Mapping[str, Any]:
-    files = view.run.get("config", {}).get("files") or ()
-    return next((file for file in files if file and file.get("name") == dataset), {})
 
 
 class _Code:

@@ -18,6 +18,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from statistics import fmean
 from typing import Any
 
@@ -80,6 +81,7 @@ class Answer:
     budget: str  # in words; "" without one
     short: bool  # a short comparison at equal capacity with few trees
     problems: tuple[str, ...] = ()  # findings that may make the scores worthless, with codes
+    file: str = ""  # name of the user's file, without its folder
 
     def standing(self, name: str) -> Standing:
         """Return the standing of a name."""
@@ -147,7 +149,14 @@ def _answer(view: RunView, dataset: str, cells: Sequence[Cell]) -> Answer | None
             for finding in view.findings
             if finding.severity is Severity.PROBLEM and finding.dataset in ("", dataset)
         ),
+        file=PurePath(str(file_of(view, dataset).get("path", ""))).name,
     )
+
+
+def file_of(view: RunView, dataset: str) -> Mapping[str, Any]:
+    """Return the user's file that a dataset was read from; an empty mapping for other datasets."""
+    files = view.run.get("config", {}).get("files") or ()
+    return next((file for file in files if file and file.get("name") == dataset), {})
 
 
 def _named(cells: Sequence[Cell]) -> list[tuple[str, Cell]]:
@@ -362,7 +371,7 @@ def recommendation(answer: Answer) -> str:
     if not answer.recommended:
         return "No algorithm has a result on every split, so none is recommended."
     chosen, best = answer.standing(answer.recommended), answer.standing(answer.best)
-    where = f"for {answer.dataset}"
+    where = f"for {answer.file or answer.dataset}"
     if len([s for s in answer.standings if s.complete]) == 1:
         return f"Only {chosen.name} has a result on every split {where}; compare it with others."
     score = f"{answer.metric} {number(chosen.score.value)}"

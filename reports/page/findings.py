@@ -19,7 +19,8 @@ def findings_block(page: Page) -> Callout | None:
     findings = sorted(page.view.findings, key=lambda finding: _ORDER[finding.severity])
     if not findings:
         return None
-    lines: list[Words] = [_line(finding) for finding in findings[:SHOWN]]
+    several = len(page.by_dataset) > 1
+    lines: list[Words] = [_line(finding, several=several) for finding in findings[:SHOWN]]
     if len(findings) > SHOWN:
         lines.append(f"… and {plural(len(findings) - SHOWN, 'further finding')}")
     pages = sorted({finding.page.partition("#")[0] for finding in findings})
@@ -27,6 +28,7 @@ def findings_block(page: Page) -> Callout | None:
     return Callout("What the checks found", [Items(lines), where], _TONES[findings[0].severity])
 
 
-def _line(finding: Finding) -> Words:
-    place = f" on {short(finding.dataset)}" if finding.dataset else ""
+def _line(finding: Finding, *, several: bool) -> Words:
+    """Return the line of a finding; it names the dataset if the run has several."""
+    place = f" on {short(finding.dataset)}" if finding.dataset and several else ""
     return [Code(finding.code), f" {finding.severity}{place}: {short(finding.sentence, LONGEST)}"]

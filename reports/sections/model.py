@@ -66,7 +66,7 @@ def _panel(page: Page, answer: Answer) -> Panel:
         blocks.append(Paragraph(["See ", link, "."]))
     if outcomes:
         blocks += _errors(page, answer, outcomes)
-    title = f"{short(standing.name)} on {short(answer.dataset)}"
+    title = f"{short(standing.name)} on {short(answer.file or answer.dataset)}"
     return Panel(title, blocks, page.anchor("model", answer.dataset))
 
 

@@ -62,7 +62,7 @@ def build(page: Page) -> Fragment:
         compared += [overall(page), Paragraph([RATIOS, *_evidence(page)], role="note")]
     answer = answer_text(answers_of(page.view))
     if page.own_files and answer is not None:
-        blocks: list[Block] = [*_answer_blocks(page, answer), Sides(_boxes(page))]
+        blocks: list[Block] = [*_answer_blocks(answer), Sides(_boxes(page))]
         if page.pairs:
             blocks.append(Details("Each algorithm against its reference", compared))
     else:
@@ -75,13 +75,9 @@ def build(page: Page) -> Fragment:
     return Fragment(blocks)
 
 
-def _answer_blocks(page: Page, answer: AnswerText) -> list[Block]:
+def _answer_blocks(answer: AnswerText) -> list[Block]:
     """Return the recommendation, what could change it, the leaderboard, and its basis."""
     recommendation, caution, *basis = answer.sentences
-    if len(page.by_dataset) == len(page.own_files) == 1:  # the file's name says more
-        (dataset,) = page.by_dataset
-        file = short(page.own_files[0])
-        recommendation = recommendation.replace(f"for {dataset}", f"for {file}", 1)
     marked = not answer.header[0]  # the first column marks the recommended algorithm
     titles = answer.header[1:] if marked else answer.header
     columns = [

@@ -177,7 +177,7 @@ def test_report_on_own_data_begins_with_recommendation_and_leaderboard(view) -> 
 
 
 def test_recommendation_names_the_own_file(view) -> None:
-    config = {**view.run["config"], "files": [{"path": "/somewhere/mine.csv"}]}
+    config = {**view.run["config"], "files": [{"path": "/somewhere/mine.csv", "name": "wine"}]}
     cells = tuple(cell for cell in view.cells if cell.dataset == "wine")
     own = replace(view, run={**view.run, "config": config}, cells=cells)
     sentence = summary.build(Page(own)).blocks[0].words

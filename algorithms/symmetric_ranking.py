@@ -171,9 +171,9 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         """Return the `RankingObjective` of the parameters."""
         return find_ranking_objective(self.loss_function)
 
-    def _find_metric(self):
-        """Return the metric of the evaluation sets, as `find_ranking_metric` does."""
-        return find_ranking_metric(self.eval_metric, self._objective)
+    def _find_metric(self, wanted):
+        """Return a metric, as `find_ranking_metric` does; None means that of the loss."""
+        return find_ranking_metric(wanted, self._objective)
 
     def _add_queries(self, eval_sets):
         """Replace the labels of the evaluation sets by `QueryLabels`."""

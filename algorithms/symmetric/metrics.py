@@ -13,7 +13,8 @@ from algorithms.newton.metrics import (
     mean_loss,
     one_column_loss,
 )
-from algorithms.symmetric.objectives import NORMAL, read_parameter
+from algorithms.symmetric.callable_loss import is_callable_metric, read_callable_metric
+from algorithms.symmetric.objectives import CALLABLE, NORMAL, read_parameter
 from algorithms.symmetric.uncertainty import negative_log_likelihood
 
 TINY = 1e-16
@@ -74,6 +75,35 @@ def find_output_metric(wanted, objective):
     return objective.text, partial(mean_loss, several_pinball(objective.levels), False), False
 
 
+def find_metrics(find, eval_metric, custom_metric, *, has_loss):
+    """Return the metrics, list: first ``eval_metric``, then those of ``custom_metric``.
+
+    Parameters
+    ----------
+    find : function of a name, an object or None, which returns a metric
+    eval_metric : name, object or None
+    custom_metric : name or object, or list of these, or None
+    has_loss : bool, whether the loss is a metric, too
+    """
+    several = isinstance(custom_metric, list | tuple)
+    others = custom_metric if several else [] if custom_metric is None else [custom_metric]
+    wanted = eval_metric, *([None] if has_loss else []), *others
+    found = [
+        read_callable_metric(one) if is_callable_metric(one) else find(without_hints(one))
+        for one in wanted
+    ]
+    return list({name: (name, *rest) for name, *rest in reversed(found)}.values())[::-1]
+
+
+def without_hints(wanted):
+    """Return a metric without CatBoost's hints about its output, such as "AUC:hints=..."."""
+    if not isinstance(wanted, str):
+        return wanted
+    name, _, options = wanted.partition(":")
+    kept = [one for one in options.split(";") if one and not one.startswith("hints=")]
+    return f"{name}:{';'.join(kept)}" if kept else name
+
+
 def find_metric(wanted, objective, *, is_classifier):
     """Return a metric: (name, function (y, prediction, weight), whether higher is better).
 
@@ -90,6 +120,11 @@ def find_metric(wanted, objective, *, is_classifier):
     """
     if callable(wanted):
         return wanted.__name__, partial(call_metric, wanted, is_classifier), False
+    if wanted is None and objective.kind == CALLABLE:
+        raise ValueError(
+            "a loss_function of the user has no metric: give eval_metric, a name or an object with "
+            "evaluate, get_final_error and is_max_optimal"
+        )
     name = wanted or getattr(objective, "text", objective.name)
     if name in ONE_COLUMN:
         loss, is_root = ONE_COLUMN[name]

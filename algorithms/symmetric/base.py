@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight
 from algorithms.compat.catboost_parameters import CATBOOST
 from algorithms.compat.inputs import as_rows, as_vector
 from algorithms.compat.parameters import LibraryParameters
-from algorithms.estimator.eval_sets import read_tables
+from algorithms.estimator.eval_sets import read_tables, read_weights
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.sample_weight import drop_unweighted
@@ -37,7 +37,7 @@ from algorithms.symmetric.leafwise_categories import LeafwiseCategoryGrower
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower
 from algorithms.symmetric.metrics import find_metric, find_metrics, find_output_metric
 from algorithms.symmetric.monotone import MonotoneBooster, read_monotone
-from algorithms.symmetric.objectives import CALLABLE, NORMAL, find_objective
+from algorithms.symmetric.objectives import CALLABLE, NORMAL, PAIRWISE, find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
 from algorithms.symmetric.ordered_categories import OrderedCategoryGrower
 from algorithms.symmetric.ordered_grower import OrderedGrower
@@ -146,6 +146,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         eval_baseline=None,
         init_model=None,
         callbacks=None,
+        eval_sample_weight=None,
     ):
         """Train the model.
 
@@ -173,6 +174,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         callbacks : list of objects, optional
             ``after_iteration(info)`` of each is called after each iteration and returns whether to
             continue; see `symmetric/iteration_history.py`.
+        eval_sample_weight : list of array-like (n_rows,) or None, optional
+            Weights of the rows of each evaluation set, for the metrics.
 
         Returns
         -------
@@ -191,9 +194,10 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         }
         initial = InitialScores(init_model, baseline, eval_baseline)
         rows = X, y, sample_weight
-        return self._fit(rows, eval_set, given, initial=initial, callbacks=callbacks)
+        listening = callbacks, eval_sample_weight
+        return self._fit(rows, eval_set, given, initial=initial, listening=listening)
 
-    def _fit(self, rows, eval_set, given, queries=None, initial=None, callbacks=None):
+    def _fit(self, rows, eval_set, given, queries=None, initial=None, listening=(None, None)):
         """Train a copy with resolved parameter names, and take its fitted attributes.
 
         Parameters
@@ -203,7 +207,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         given : dict, parameters that replace those of the constructor unless they are None
         queries : TrainingQueries of a ranking, or None
         initial : InitialScores, or None
-        callbacks : list of objects, or None
+        listening : (callbacks, weights of the evaluation sets), each a list or None
         """
         core = self._resolved()
         for name, value in given.items():
@@ -215,12 +219,13 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         rows = as_rows(X), as_vector(y), None if weight is None else as_vector(weight)
         core._queries = queries  # noqa: SLF001 - a copy of this one
         core._initial = initial or InitialScores()  # noqa: SLF001 - as above
-        core._callbacks = read_callbacks(callbacks)  # noqa: SLF001 - as above
+        core._callbacks = read_callbacks(listening[0])  # noqa: SLF001 - as above
+        core._eval_weights = listening[1] and read_weights(listening[1], len(tables))  # noqa: SLF001
         if core.eval_fraction:
             core._refuse_eval_fraction(tables)  # noqa: SLF001 - as above
             rows, tables = hold_out_rows(core, *rows)
         core._train(*core._leave_out(*rows, tables))  # noqa: SLF001 - as above
-        del core._queries, core._initial, core._callbacks  # noqa: SLF001 - as above
+        del core._queries, core._initial, core._callbacks, core._eval_weights  # noqa: SLF001 - as above
         self._take_fitted(core)
         return self
 
@@ -314,7 +319,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         objective = self._objective
         if not is_used and objective.kind == CALLABLE and self.eval_metric is None:
             return []
-        has_loss = self._follows_catboost and objective.kind != CALLABLE
+        has_loss = self._follows_catboost and objective.kind not in (CALLABLE, PAIRWISE)
         given = self.eval_metric, self.custom_metric
         return find_metrics(self._find_metric, *given, has_loss=has_loss)
 
@@ -363,7 +368,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             params, table, grower, objective, y, weight, first, seed
         )
         every = self.metric_period or 1 if self.verbose is True else self.verbose
-        eval_sets = EvaluationSets(tables, None, initial.margins(len(tables)), every)
+        eval_sets = EvaluationSets(tables, self._eval_weights, initial.margins(len(tables)), every)
         history = self._start_history(bool(tables))
         stopping = SymmetricEarlyStopping(self, eval_sets, history.metrics, self._start)
         self._add_queries(stopping.eval_sets)

@@ -9,10 +9,10 @@ from algorithms.gbdt.ranking_curves import area, roc_area
 from algorithms.newton.metrics import (
     MEANS,
     call_metric,
-    is_misclassified,
     mean_loss,
     one_column_loss,
 )
+from algorithms.symmetric import class_metrics, value_metrics
 from algorithms.symmetric.callable_loss import is_callable_metric, read_callable_metric
 from algorithms.symmetric.objectives import CALLABLE, NORMAL, read_parameter
 from algorithms.symmetric.uncertainty import negative_log_likelihood
@@ -35,16 +35,29 @@ ONE_COLUMN = {  # name → (loss of a row, whether the root is taken)
 }
 
 
-def accuracy(y, prediction, weight):
-    """Return the weighted share of rows whose most probable class is the true one."""
-    return float(np.average(~is_misclassified(y, prediction), weights=weight))
-
-
 def expectile(alpha):
     """Return the squared loss with the weight α where the target is higher, 1 − α elsewhere."""
     return lambda y, found: (y - found) ** 2 * np.where(y > found, alpha, 1.0 - alpha)
 
 
+OF_CLASSES = {  # name → (function, whether higher is better)
+    "Accuracy": (class_metrics.accuracy, True),
+    "AUC": (partial(area, roc_area), True),
+    "Precision": (class_metrics.precision, True),
+    "Recall": (class_metrics.recall, True),
+    "F1": (class_metrics.f1, True),
+    "TotalF1": (class_metrics.total_f1, True),
+    "MCC": (class_metrics.matthews, True),
+    "BalancedAccuracy": (class_metrics.balanced_accuracy, True),
+    "ZeroOneLoss": (class_metrics.zero_one_loss, False),
+    "BrierScore": (class_metrics.brier_score, False),
+}
+OF_VALUES = {
+    "R2": (value_metrics.r2, True),
+    "MSLE": (value_metrics.squared_log_error, False),
+    "MedianAbsoluteError": (value_metrics.median_error, False),
+    "SMAPE": (value_metrics.symmetric_percentage, False),
+}
 WITH_PARAMETER = {"Quantile": pinball, "Expectile": expectile, "Huber": huber, "Tweedie": tweedie}
 
 
@@ -137,9 +150,8 @@ def find_metric(wanted, objective, *, is_classifier):
         return name, partial(mean_loss, loss, False), False
     if is_classifier and name == "MultiClass":
         return name, partial(mean_loss, log_loss, False), False
-    if is_classifier and name == "Accuracy":
-        return name, accuracy, True
-    if is_classifier and name == "AUC":
-        return name, partial(area, roc_area), True
-    known = [*ONE_COLUMN, *WITH_PARAMETER, "MultiClass", "Accuracy", "AUC"]
+    of_task = OF_CLASSES if is_classifier else OF_VALUES
+    if name in of_task:
+        return name, *of_task[name]
+    known = [*ONE_COLUMN, *WITH_PARAMETER, *(["MultiClass"] if is_classifier else []), *of_task]
     raise ValueError(f"eval_metric {name!r} is not supported here; the known ones are {known}")

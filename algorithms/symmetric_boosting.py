@@ -204,7 +204,7 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
 
     def _encode_y(self, y):
         """Return the class codes of an evaluation set's labels."""
-        if self.class_names is not None:
+        if self.class_names is not None or (np.sort(self.classes_) != self.classes_).any():
             return codes_in_order(self.classes_, y, "eval_set")
         return codes_among(self.classes_, y, "eval_set has labels that y does not have")
 

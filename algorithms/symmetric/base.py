@@ -19,7 +19,7 @@ from algorithms.newton.input_table import read_rows
 from algorithms.runtime.threads import ALONE, Workers
 from algorithms.symmetric.binned_table import bin_rows
 from algorithms.symmetric.boosting import Booster
-from algorithms.symmetric.callable_loss import CallableBooster
+from algorithms.symmetric.callable_loss import CallableBooster, find_callable_objective
 from algorithms.symmetric.categorical_table import PERMUTATIONS, CategoricalTable
 from algorithms.symmetric.categories import fit_categories, number_levels_again
 from algorithms.symmetric.category_grower import CategoryGrower
@@ -309,7 +309,10 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _find_objective(self):
         """Return the objective of the parameters."""
-        return find_objective(self, getattr(self, "n_classes_", 0))
+        n_classes = getattr(self, "n_classes_", 0)
+        if not isinstance(self.loss_function, str | None):
+            return find_callable_objective(self.loss_function, n_classes)
+        return find_objective(self, n_classes)
 
     def _find_metrics(self, *, is_used):
         """Return the metrics, list as of `metrics.find_metric`; the first one decides.

@@ -187,7 +187,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     def _take_model(self, ensemble):
         """Set the fitted attributes from a model read from a file."""
-        self._trees = trees_from(ensemble)
+        self._trees, self._ignored = trees_from(ensemble), ()
         self._start = ensemble.base
         name = self.objective if isinstance(self.objective, str) else ""
         name = name.partition(":")[0] if ensemble.n_outputs > 1 else ""

@@ -157,10 +157,6 @@ def find_objective(params, n_classes):
         If the task has no objective of that name, or a parameter of it is invalid.
     """
     usual = "MultiClass" if n_classes > 2 else "Logloss" if n_classes else "RMSE"
-    if not isinstance(params.loss_function, str | None):
-        from algorithms.symmetric.callable_loss import find_callable_objective
-
-        return find_callable_objective(params.loss_function, n_classes)
     name, _, options = (params.loss_function or usual).partition(":")
     allowed = (CLASSES if n_classes > 2 else (*BINARY, *CLASSES)) if n_classes else REGRESSION
     if name not in allowed:

@@ -128,7 +128,7 @@ def test_an_unused_metric_does_not_stop_training():
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
 
 
-def test_class_names_give_the_order_of_the_classes():
+def test_class_names_give_the_order_of_the_classes(tmp_path):
     X, y, _ = table()
     y = np.where(y > 0, "yes", "no")
     given = {**FIXED, "class_names": ["yes", "no"]}
@@ -137,6 +137,10 @@ def test_class_names_give_the_order_of_the_classes():
     assert ours.classes_.tolist() == theirs.classes_.tolist() == ["yes", "no"]
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-9)
     assert ours.predict(X).tolist() == theirs.predict(X).tolist()
+    ours.save_model(tmp_path / "model.json")
+    loaded = SymmetricBoostingClassifier().load_model(tmp_path / "model.json")
+    assert loaded.predict(X).tolist() == ours.predict(X).tolist()
+    assert loaded._encode_y(y).tolist() == ours._encode_y(y).tolist()
     for names, match in ((["no", "maybe"], "class_names does not have"), (["no"], "at least two")):
         with pytest.raises(ValueError, match=match):
             SymmetricBoostingClassifier(class_names=names, **FIXED).fit(X, y)

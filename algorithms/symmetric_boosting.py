@@ -33,6 +33,7 @@ from algorithms.estimator.labels import codes_among
 from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.model_io.init_model import code_labels
 from algorithms.symmetric.base import BaseSymmetricBoosting, read_targets
+from algorithms.symmetric.class_names import codes_in_order, read_class_names
 from algorithms.symmetric.class_weights import refuse_class_weights, weigh_classes
 from algorithms.symmetric.fitted_model import ValuePredictions
 from algorithms.symmetric.virtual_ensembles import VirtualEnsembles
@@ -107,6 +108,12 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         sequence of at most n_features signs, a dict by column number or name, or text such as
         "(1,0,-1)" or "age:1,price:-1". ValueError with constraints on categorical columns, other
         trees than symmetric ones, "Ordered", `parity`, several scores or a ranking loss.
+    feature_weights, first_feature_use_penalties, per_object_feature_penalties : optional
+        Weight of a column's gain (1), and penalties of the score of a column that no tree uses yet,
+        once or for each sampled row (0). A sequence, a dict by column number or name, or text such
+        as "(1,0.5)" or "age:0.5,3:2". See `symmetric/feature_penalties.py`.
+    penalties_coefficient : float
+        Factor of both penalties.
     model_shrink_rate : float
         s: before each tree but the first, the model so far is multiplied by 1 − s η.
     model_shrink_mode : {"Constant", "Decreasing"}
@@ -123,10 +130,19 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
     fold_permutation_block : int
         Number of consecutive rows that permutations keep together; 0 means n / 1000 + 1, at most
         256.
-    loss_function : str, optional
-        "Logloss" or "CrossEntropy" for two classes, "MultiClass" for any number.
-    eval_metric : str or callable, optional
-        By default the loss; also "Accuracy" and "AUC".
+    loss_function : str or object, optional
+        "Logloss" or "CrossEntropy" for two classes, "MultiClass" for any number, or an object with
+        ``calc_ders_range`` or ``calc_ders_multi``; see `symmetric/callable_loss.py`.
+    eval_metric : str, callable or object, optional
+        By default the loss; also "Accuracy" and "AUC", a function (y, probabilities) → number, or
+        an object with ``evaluate``, ``get_final_error`` and ``is_max_optimal``.
+    custom_metric : str or object, or list of these, optional
+        Further metrics, which `evals_result_` records; they do not decide when to stop.
+    eval_fraction : float, optional
+        Fraction of the rows that are held out as the evaluation set: with ``has_time`` the last
+        rows, otherwise random ones.
+    ignored_features : list of int or str, optional
+        Columns, by position or name, that training and prediction do not read.
     early_stopping_rounds, od_type, od_wait, od_pval : optional
         Overfitting detector; see `symmetric/early_stopping.py`.
     use_best_model : bool, optional
@@ -143,6 +159,8 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         n if ``verbose`` is True.
     parity : {"catboost"}, optional
         Build exactly CatBoost's trees by following its arithmetic and its random numbers; slower.
+    class_names : list, optional
+        Labels in the order of the classes; by default those of y, ascending.
     class_weights : dict or list, optional
     auto_class_weights : {"Balanced", "SqrtBalanced"}, optional
     scale_pos_weight : float, optional
@@ -166,7 +184,11 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
 
     def _read_y(self, y):
         """Return class codes, float64; store the class labels."""
-        self.classes_, codes = code_labels(y, self._initial.labels)
+        if self.class_names is not None:
+            self.classes_ = read_class_names(self.class_names, self._initial.labels)
+            codes = codes_in_order(self.classes_, y, "y")
+        else:
+            self.classes_, codes = code_labels(y, self._initial.labels)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.float64)
 
@@ -182,6 +204,8 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
 
     def _encode_y(self, y):
         """Return the class codes of an evaluation set's labels."""
+        if self.class_names is not None or (np.sort(self.classes_) != self.classes_).any():
+            return codes_in_order(self.classes_, y, "eval_set")
         return codes_among(self.classes_, y, "eval_set has labels that y does not have")
 
     def predict_proba(self, X, ntree_start=0, ntree_end=0):

@@ -71,6 +71,7 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         use_best_model=None,
         early_stopping_rounds=None,
         verbose=None,
+        callbacks=None,
     ):
         """Train the model.
 
@@ -96,6 +97,8 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
             Ids of the queries of each evaluation set.
         use_best_model, early_stopping_rounds, verbose : optional
             Replace the parameters of these names.
+        callbacks : list of objects, optional
+            As in `SymmetricBoostingClassifier.fit`.
 
         Returns
         -------
@@ -116,7 +119,8 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         n_tables = len(read_tables(eval_set, may_be_one=True))
         of_tables = read_eval_ids(eval_group_id, n_tables)
         queries = TrainingQueries(ids, pairs, pairs_weight, of_tables)
-        return self._fit((X, y, sample_weight), eval_set, given, queries)
+        rows, listening = (X, y, sample_weight), (callbacks, None)
+        return self._fit(rows, eval_set, given, queries, listening=listening)
 
     def score(self, X, y, group_id=None, top=None, type="Base"):  # noqa: A002 - CatBoost's name
         """Return the mean NDCG of the queries.
@@ -171,9 +175,9 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         """Return the `RankingObjective` of the parameters."""
         return find_ranking_objective(self.loss_function)
 
-    def _find_metric(self):
-        """Return the metric of the evaluation sets, as `find_ranking_metric` does."""
-        return find_ranking_metric(self.eval_metric, self._objective)
+    def _find_metric(self, wanted):
+        """Return a metric, as `find_ranking_metric` does; None means that of the loss."""
+        return find_ranking_metric(wanted, self._objective)
 
     def _add_queries(self, eval_sets):
         """Replace the labels of the evaluation sets by `QueryLabels`."""

@@ -13,6 +13,7 @@ ALIASES = {  # our argument, CatBoost's main name → the synonyms
     "loss_function": "objective",
     "max_leaves": "num_leaves",
     "min_data_in_leaf": "min_child_samples",
+    "custom_metric": "custom_loss",
     "thread_count": "n_jobs",  # ours; CatBoost knows thread_count alone
 }
 ATTRIBUTES = """
@@ -23,14 +24,15 @@ best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
 metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
 fold_permutation_block cat_features one_hot_max_size max_ctr_complexity simple_ctr
 combinations_ctr ctr_target_border_count model_size_reg monotone_constraints grow_policy
-model_shrink_rate model_shrink_mode
+model_shrink_rate model_shrink_mode ignored_features class_names eval_fraction
+feature_weights first_feature_use_penalties per_object_feature_penalties penalties_coefficient
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
     " train_final_model save_snapshot snapshot_file snapshot_interval metadata",
     "it is about memory and speed": "used_ram_limit gpu_ram_part pinned_memory_size"
     " dev_score_calc_obj_block_size dev_efb_max_buckets gpu_cat_features_storage data_partition",
-    "the number of classes is that of y": "classes_count class_names",
+    "the number of classes is that of y": "classes_count",
     "constant targets are allowed": "allow_const_label",
     "all levels are kept": "store_all_simple_ctr",
     "it is about the library's files": "final_ctr_computation_mode",
@@ -51,10 +53,6 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("dictionaries", "", (None,), "encode the text"),
     ("feature_calcers", "", (None,), "encode the text"),
     ("text_processing", "", (None,), "encode the text"),
-    ("feature_weights", "", (None,), "features have equal weights"),
-    ("first_feature_use_penalties", "", (None,), "features have no penalties"),
-    ("per_object_feature_penalties", "", (None,), "features have no penalties"),
-    ("penalties_coefficient", "", (1, 1.0, None), "features have no penalties"),
     ("langevin", "", (False, None), "Langevin boosting is not supported"),
     ("diffusion_temperature", "", (None,), "Langevin boosting is not supported"),
     ("posterior_sampling", "", (False, None), "posterior sampling is not supported"),
@@ -65,10 +63,7 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("per_float_feature_quantization", "", (None,), "all columns have border_count borders"),
     ("input_borders", "", (None,), "borders are chosen in training"),
     ("output_borders", "", (None,), "the trees contain their borders"),
-    ("ignored_features", "", (None,), "leave the columns out of X"),
-    ("custom_metric", "custom_loss", (None,), "there is one metric: eval_metric"),
-    ("callback", "", (None,), "callbacks are not supported"),
-    ("eval_fraction", "", (0, 0.0, None), "give an eval_set"),
+    ("callback", "", (None,), "give callbacks to fit"),
     ("fixed_binary_splits", "", (None,), "splits are chosen in training"),
 ]
 

@@ -174,5 +174,7 @@ class EvaluationSet:
 
     def evaluate(self, metric, prediction):
         """Return the value of a metric of `newton.metrics` or `newton.ranking_metrics`."""
+        if getattr(metric, "takes_scores", False):  # a metric of the user, of raw scores
+            prediction = self.score
         queries = () if self.bounds is None else (self.bounds,)
         return metric(self.y, prediction, self.weight, *queries)

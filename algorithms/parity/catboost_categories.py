@@ -18,6 +18,7 @@ from algorithms.parity.kernels.catboost_scores import (
 )
 from algorithms.symmetric.categorical_table import find_bases
 from algorithms.symmetric.derived_columns import Indicator
+from algorithms.symmetric.feature_penalties import columns_of_source, columns_of_split
 from algorithms.symmetric.grower import SCORES, SymmetricGrower
 from algorithms.symmetric.kernels.partition import find_leaves
 from algorithms.symmetric.kernels.segment_scores import FLOATS, ONE_HOT, UNUSED
@@ -144,22 +145,32 @@ class CatBoostCategoryGrower(CatBoostGrower):
         statistic_scores : list of float64 arrays, the scores of each projection's statistics
         """
         best_gain, best_score, chosen = -np.inf, 0.0, None
-        for f, score in zip(static.tolist(), static_scores, strict=True):
-            if score - self.before > best_gain:
-                best_gain, best_score, chosen = score - self.before, score, (f, None)
+        static_scores = self._penalized(static, static_scores)
+        gains = self._weighted(static, static_scores - self.before)
+        for f, score, gain in zip(static.tolist(), static_scores, gains, strict=True):
+            if gain > best_gain:
+                best_gain, best_score, chosen = gain, score, (f, None)
         most = max([1, *(own.n_levels for own in self.level_bins)])
         penalty = -float(np.float32(self.params.model_size_reg))
         for number, scores in enumerate(statistic_scores):
             own = self.level_bins[number]
-            factor = (1.0 + own.n_levels / most) ** penalty
-            for k, unweighted in enumerate(scores):
+            factor, weight = (1.0 + own.n_levels / most) ** penalty, 1.0
+            penalized = scores
+            if self.penalties is not None:
+                columns = [columns_of_source(own.statistics[0])]
+                penalized = self.penalties.penalize(scores, columns * len(scores))
+                weight = float(self.penalties.weights_of(columns)[0])
+            for k, unweighted in enumerate(penalized):
                 is_used = own.statistics[k].group in self.used_groups
                 score = unweighted if is_used else unweighted * factor
-                if score - self.before > best_gain:
-                    best_gain, best_score, chosen = score - self.before, score, (number, k)
+                gain = (score - self.before) * weight
+                if gain > best_gain:
+                    best_gain, best_score, chosen = gain, score, (number, k)
         self.before = best_score
         split = self._static_split(chosen[0]) if chosen[1] is None else self._statistic(*chosen)
         self._mark_used(split)
+        if self.penalties is not None:
+            self.penalties.use(columns_of_split(split))
         self.splits.append(split)
         return len(self.splits) - 1, split.bin
 

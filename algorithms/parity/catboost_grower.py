@@ -76,10 +76,21 @@ class CatBoostGrower(SymmetricGrower):
 
     def _best(self, usable, _noise, _seed):
         """Return the column and the bin of the best split."""
-        gain = self.best_score[usable] - self.before
-        candidate = int(usable[gain.argmax()])
-        self.before = self.best_score[candidate]
-        return self._split_of(candidate)
+        scores = self._penalized(usable, self.best_score[usable])
+        return self._split_of(int(usable[self._choose_gain(usable, scores)]))
+
+    def _choose_gain(self, candidates, scores):
+        """Return the place of the candidate whose score rises most."""
+        if self.penalties is not None:
+            return super()._choose_gain(candidates, scores)
+        at = int((scores - self.before).argmax())
+        self.before = scores[at]
+        return at
+
+    def _columns_of(self, candidates):
+        """Return the column of X of each candidate's best split, int64 (n,)."""
+        splits = [self.static.split_of(f, int(self.best_bin[f]))[0] for f in candidates.tolist()]
+        return np.array([source.feature for source in splits], np.int64)
 
     def _split_of(self, candidate):
         """Return the column and the bin of the best split of a candidate."""

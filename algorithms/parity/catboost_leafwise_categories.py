@@ -13,6 +13,7 @@ from algorithms.parity.catboost_categories import CatBoostCategoryGrower
 from algorithms.parity.catboost_grower import NO_NOISE
 from algorithms.parity.catboost_leafwise import CatBoostLeafwiseGrower
 from algorithms.parity.kernels.catboost_scores import build_float_level
+from algorithms.symmetric.feature_penalties import columns_of_source
 from algorithms.symmetric.kernels.segment_scores import FLOATS
 from algorithms.symmetric.leafwise_categories import CategoricalNodes
 from algorithms.symmetric.tree_split import TreeSplit
@@ -79,6 +80,12 @@ class CatBoostLeafwiseCategoryGrower(
         """Find the best split of the candidates first … last − 1 of a leaf."""
         self._scan_static(planes, 1, self.candidates, NO_NOISE, first, last)
 
+    def _columns_of(self, candidates):
+        """Return the columns of X of each candidate, list of tuples."""
+        n_static = len(self.static)
+        static = super()._columns_of(candidates[:n_static])
+        return [*((int(one),) for one in static), *map(columns_of_source, self.statistics)]
+
     def _choose(self, scores, unsplit):
         """Return the best split of a leaf and its gain; parameters are those of the base class."""
         penalty = -float(np.float32(self.params.model_size_reg))
@@ -86,10 +93,10 @@ class CatBoostLeafwiseCategoryGrower(
         self.most_levels = max([1, *self.levels])  # of all further searches
         is_used = [one.group in self.used_groups for one in self.statistics]
         n_static = len(self.static)
-        scores = scores.copy()
+        scores = self._penalized(self.features, scores.copy())
         scores[n_static:] = np.where(is_used, scores[n_static:], scores[n_static:] * factors)
         gains = scores - unsplit
-        at = int(gains.argmax())
+        at = int(self._weighted(self.features, gains).argmax())
         if at < n_static:
             split = self._static_split(at)
         else:

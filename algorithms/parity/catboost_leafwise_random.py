@@ -78,9 +78,10 @@ class SampledCatBoostLeafwiseGrower(SampledLevels, CatBoostLeafwiseGrower):
             self._scan_static(leaf.planes, 1, self.drawn, noise, first, last)
 
         self._share(ONE_SCAN * len(self.features), scan)
-        scores = self.best_score[drawn] + self.random.normals(len(drawn)) * self.noise
+        scores = self._penalized(drawn, self.best_score[drawn])
+        scores = scores + self.random.normals(len(drawn)) * self.noise
         gains = scores - self._score_unsplit(leaf)
-        at = int(gains.argmax())
+        at = int(self._weighted(drawn, gains).argmax())
         leaf.split, leaf.gain = self._split_of(int(drawn[at])), float(gains[at])
         if not self.keeps_histograms:
             leaf.planes = None

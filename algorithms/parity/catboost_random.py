@@ -175,6 +175,8 @@ class SampledLevels:
         """
         self.before, self.noise = 0.0, noise
         self.is_built = np.zeros(len(self.static), bool)
+        if self.penalties is not None:
+            self.penalties.start_tree(len(rows))
         groups = RowGroups(rows, self.depth, self.workers)
         splits, leaf_of = [], np.zeros(self.table.rows.shape[0], np.int64)
         for level in range(self.depth):
@@ -215,10 +217,9 @@ class SampledLevels:
     def _choose_split(self):
         """Return the column and the bin of the best split; noise is added to each score."""
         drawn = self.drawn_numbers
-        scores = self.best_score[drawn] + self.random.normals(len(drawn)) * self.noise
-        at = int((scores - self.before).argmax())
-        self.before = scores[at]
-        return self._split_of(int(drawn[at]))
+        scores = self._penalized(drawn, self.best_score[drawn])
+        scores = scores + self.random.normals(len(drawn)) * self.noise
+        return self._split_of(int(drawn[self._choose_gain(drawn, scores)]))
 
 
 class SampledCatBoostGrower(SampledLevels, CatBoostGrower):

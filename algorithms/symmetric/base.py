@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight
 from algorithms.compat.catboost_parameters import CATBOOST
 from algorithms.compat.inputs import as_rows, as_vector
 from algorithms.compat.parameters import LibraryParameters
-from algorithms.estimator.eval_sets import read_tables
+from algorithms.estimator.eval_sets import read_tables, read_weights
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.sample_weight import drop_unweighted
@@ -19,20 +19,25 @@ from algorithms.newton.input_table import read_rows
 from algorithms.runtime.threads import ALONE, Workers
 from algorithms.symmetric.binned_table import bin_rows
 from algorithms.symmetric.boosting import Booster
+from algorithms.symmetric.callable_loss import CallableBooster, find_callable_objective
 from algorithms.symmetric.categorical_table import PERMUTATIONS, CategoricalTable
 from algorithms.symmetric.categories import fit_categories, number_levels_again
 from algorithms.symmetric.category_grower import CategoryGrower
 from algorithms.symmetric.ctr_options import TargetClasses
 from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
+from algorithms.symmetric.feature_penalties import read_penalties
 from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
+from algorithms.symmetric.held_out_rows import hold_out_rows
+from algorithms.symmetric.ignored_columns import blank_columns, find_ignored, keep_cat_features
 from algorithms.symmetric.initial_scores import InitialScores
+from algorithms.symmetric.iteration_history import IterationHistory, read_callbacks
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.leafwise_categories import LeafwiseCategoryGrower
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower
-from algorithms.symmetric.metrics import find_metric, find_output_metric
+from algorithms.symmetric.metrics import find_metric, find_metrics, find_output_metric
 from algorithms.symmetric.monotone import MonotoneBooster, read_monotone
-from algorithms.symmetric.objectives import NORMAL, find_objective
+from algorithms.symmetric.objectives import CALLABLE, NORMAL, PAIRWISE, find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
 from algorithms.symmetric.ordered_categories import OrderedCategoryGrower
 from algorithms.symmetric.ordered_grower import OrderedGrower
@@ -49,6 +54,7 @@ from algorithms.symmetric.shrinkage import check_shrink_rate, shrink_trees
 from algorithms.symmetric.uncertainty import NormalBooster
 
 ALL_EQUAL = np.empty(0, np.float32)
+OWN_BOOSTERS = {NORMAL: NormalBooster, CALLABLE: CallableBooster}
 
 
 class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
@@ -56,6 +62,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     _parameter_constraints: ClassVar = CONSTRAINTS
     _parameter_table: ClassVar = CATBOOST
+    _follows_catboost = False  # record metrics of training rows, ignore early stopping without any
 
     def __init__(
         self,
@@ -94,16 +101,24 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         ctr_target_border_count=None,
         model_size_reg=0.5,
         monotone_constraints=None,
+        feature_weights=None,
+        first_feature_use_penalties=None,
+        per_object_feature_penalties=None,
+        penalties_coefficient=1.0,
         model_shrink_rate=0.0,
         model_shrink_mode="Constant",
         loss_function=None,
         eval_metric=None,
+        custom_metric=None,
+        eval_fraction=None,
+        ignored_features=None,
         early_stopping_rounds=None,
         od_type=None,
         od_wait=None,
         od_pval=None,
         use_best_model=None,
         best_model_min_trees=None,
+        class_names=None,
         class_weights=None,
         auto_class_weights=None,
         scale_pos_weight=None,
@@ -130,6 +145,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         baseline=None,
         eval_baseline=None,
         init_model=None,
+        callbacks=None,
+        eval_sample_weight=None,
     ):
         """Train the model.
 
@@ -154,6 +171,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         init_model : fitted estimator, TreeEnsemble or path of a model file, optional
             Model of numeric columns whose trees become the first trees of this one. Training
             continues from its scores. ``best_iteration_`` and ``n_iter_`` count the new trees.
+        callbacks : list of objects, optional
+            ``after_iteration(info)`` of each is called after each iteration and returns whether to
+            continue; see `symmetric/iteration_history.py`.
+        eval_sample_weight : list of array-like (n_rows,) or None, optional
+            Weights of the rows of each evaluation set, for the metrics.
 
         Returns
         -------
@@ -171,9 +193,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             "verbose": verbose,
         }
         initial = InitialScores(init_model, baseline, eval_baseline)
-        return self._fit((X, y, sample_weight), eval_set, given, initial=initial)
+        rows = X, y, sample_weight
+        listening = callbacks, eval_sample_weight
+        return self._fit(rows, eval_set, given, initial=initial, listening=listening)
 
-    def _fit(self, rows, eval_set, given, queries=None, initial=None):
+    def _fit(self, rows, eval_set, given, queries=None, initial=None, listening=(None, None)):
         """Train a copy with resolved parameter names, and take its fitted attributes.
 
         Parameters
@@ -183,6 +207,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         given : dict, parameters that replace those of the constructor unless they are None
         queries : TrainingQueries of a ranking, or None
         initial : InitialScores, or None
+        listening : (callbacks, weights of the evaluation sets), each a list or None
         """
         core = self._resolved()
         for name, value in given.items():
@@ -191,13 +216,37 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         tables = read_tables(eval_set, may_be_one=True)
         tables = [(as_rows(one), as_vector(labels)) for one, labels in tables]
         X, y, weight = rows
-        weight = None if weight is None else as_vector(weight)
+        rows = as_rows(X), as_vector(y), None if weight is None else as_vector(weight)
         core._queries = queries  # noqa: SLF001 - a copy of this one
         core._initial = initial or InitialScores()  # noqa: SLF001 - as above
-        core._train(as_rows(X), as_vector(y), weight, tables)  # noqa: SLF001 - as above
-        del core._queries, core._initial  # noqa: SLF001 - as above
+        core._callbacks = read_callbacks(listening[0])  # noqa: SLF001 - as above
+        core._eval_weights = listening[1] and read_weights(listening[1], len(tables))  # noqa: SLF001
+        if core.eval_fraction:
+            core._refuse_eval_fraction(tables)  # noqa: SLF001 - as above
+            rows, tables = hold_out_rows(core, *rows)
+        core._train(*core._leave_out(*rows, tables))  # noqa: SLF001 - as above
+        del core._queries, core._initial, core._callbacks, core._eval_weights  # noqa: SLF001 - as above
         self._take_fitted(core)
         return self
+
+    def _refuse_eval_fraction(self, tables):
+        """Raise ValueError if rows cannot be held out."""
+        for what, is_given in (
+            ("eval_set", bool(tables)),
+            ("baseline", self._initial.baseline is not None),
+            ("a ranking", self._queries is not None),
+        ):
+            if is_given:
+                raise ValueError(f"eval_fraction cannot be combined with {what}: give an eval_set")
+
+    def _leave_out(self, X, y, weight, tables):
+        """Return the rows and evaluation sets with zeros in the ``ignored_features``."""
+        self._ignored = find_ignored(self.ignored_features, X)
+        if self._ignored:
+            self.cat_features = keep_cat_features(self.cat_features, X, self._ignored)
+            X = blank_columns(X, self._ignored)
+            tables = [(blank_columns(one, self._ignored), labels) for one, labels in tables]
+        return X, y, weight, tables
 
     @fit_context(prefer_skip_nested_validation=True)
     def _train(self, X, y, sample_weight, tables):
@@ -218,6 +267,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         self._objective = self._find_objective()
         self._check_y(y, weight)
         self._initial.check(self, tables, has_categories=categories is not None)
+        if self._follows_catboost and not tables:  # both are ignored there
+            self.use_best_model = self.early_stopping_rounds = None
         uses_best = bool(tables) if self.use_best_model is None else self.use_best_model
         if uses_best and not tables:
             raise ValueError("use_best_model needs an eval_set")
@@ -226,6 +277,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         categorical = () if categories is None else categories.columns
         given = names, self._objective, X.shape[1], categorical
         params.signs = read_monotone(params, *given)
+        params.penalties = read_penalties(params, names, X.shape[1])
         check_shrink_rate(params, is_continued=self._initial.is_given)
         params.random_seed = self._draw_seed()
         y = y.astype(np.float32)
@@ -257,14 +309,29 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _find_objective(self):
         """Return the objective of the parameters."""
-        return find_objective(self, getattr(self, "n_classes_", 0))
+        n_classes = getattr(self, "n_classes_", 0)
+        if not isinstance(self.loss_function, str | None):
+            return find_callable_objective(self.loss_function, n_classes)
+        return find_objective(self, n_classes)
 
-    def _find_metric(self):
-        """Return the metric of the evaluation sets, as `metrics.find_metric` does."""
+    def _find_metrics(self, *, is_used):
+        """Return the metrics, list as of `metrics.find_metric`; the first one decides.
+
+        Without a use, a loss of the user needs no metric.
+        """
+        objective = self._objective
+        if not is_used and objective.kind == CALLABLE and self.eval_metric is None:
+            return []
+        has_loss = self._follows_catboost and objective.kind not in (CALLABLE, PAIRWISE)
+        given = self.eval_metric, self.custom_metric
+        return find_metrics(self._find_metric, *given, has_loss=has_loss)
+
+    def _find_metric(self, wanted):
+        """Return a metric, as `metrics.find_metric` does; None means that of the loss."""
         if self._objective.has_several_outputs:
-            return find_output_metric(self.eval_metric, self._objective)
+            return find_output_metric(wanted, self._objective)
         is_classifier = hasattr(self, "classes_")
-        return find_metric(self.eval_metric, self._objective, is_classifier=is_classifier)
+        return find_metric(wanted, self._objective, is_classifier=is_classifier)
 
     def _add_queries(self, eval_sets):
         """Add the queries to the labels of evaluation sets; only a ranker has queries."""
@@ -304,25 +371,36 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             params, table, grower, objective, y, weight, first, seed
         )
         every = self.metric_period or 1 if self.verbose is True else self.verbose
-        eval_sets = EvaluationSets(tables, None, initial.margins(len(tables)), every)
-        stopping = SymmetricEarlyStopping(self, eval_sets, self._find_metric(), self._start)
+        eval_sets = EvaluationSets(tables, self._eval_weights, initial.margins(len(tables)), every)
+        history = self._start_history(bool(tables))
+        stopping = SymmetricEarlyStopping(self, eval_sets, history.metrics, self._start)
         self._add_queries(stopping.eval_sets)
         if tables and initial.trees:
             stopping.begin(self._join(initial.trees, first=False))
-        if not tables and can_batch(booster):
+        if not (tables or history.is_used) and can_batch(booster):
             add_in_batches(booster, params.iterations)
         for _ in range(params.iterations - len(booster.done)):
             stopping.shrink(booster.shrink())
             tree = booster.boost()
             for one, codes in zip(stopping.eval_sets, codes_of, strict=False):
                 one.X = self._derived.append(one.X, codes)
-            if tables and stopping.is_over(self._join([tree], first=False)):
+            is_over = bool(tables) and stopping.is_over(self._join([tree], first=False))
+            if history.add(booster, stopping) or is_over:
                 break
         stopping.end()
+        self._learning_history = history.learning
         self._trees = booster.done
         if self._derived is not None:
             self._derived.finish()
         return stopping
+
+    def _start_history(self, has_tables):
+        """Return the `IterationHistory`."""
+        records = self._follows_catboost and not self._objective.is_pairwise
+        records = records and (self.eval_metric is not None or self._objective.kind != CALLABLE)
+        is_used = has_tables or records or self.custom_metric is not None
+        metrics = self._find_metrics(is_used=is_used)
+        return IterationHistory(self, metrics, self._callbacks, records=records)
 
     def _permute(self, params, table, n_rows):
         """Draw the permutations of a `CategoricalTable`; with ``parity`` they are CatBoost's."""
@@ -388,7 +466,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
             plain = MonotoneBooster if params.signs.any() else Booster
-            plain = NormalBooster if self._objective.kind == NORMAL else plain
+            plain = OWN_BOOSTERS.get(self._objective.kind, plain)
             return OrderedBooster if is_ordered else plain
         from algorithms.parity.catboost_category_random import SampledCatBoostCategoryBooster
         from algorithms.parity.catboost_leaves import CatBoostBooster
@@ -431,7 +509,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         """Set the fitted attributes."""
         self.n_iter_ = len(self._trees)
         self.learning_rate_ = params.learning_rate
-        self.evals_result_ = stopping.named_history()
+        self.evals_result_ = self.__dict__.pop("_learning_history") | stopping.named_history()
         self.__dict__.pop("best_iteration_", None)
         if stopping.best is not None:
             self.best_iteration_ = stopping.best_round

@@ -7,14 +7,16 @@ that assign rows to leaves. With ``has_time`` the only permutation is the order 
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 
 import numpy as np
 
 from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric.combination_search import CombinationSearch
 from algorithms.symmetric.derived_columns import Indicator
+from algorithms.symmetric.feature_penalties import columns_of_source, columns_of_split
 from algorithms.symmetric.grower import SMALL, SymmetricGrower, quantiles_of
-from algorithms.symmetric.kernels.category_tree import BIN
+from algorithms.symmetric.kernels.category_tree import BIN, LISTED
 from algorithms.symmetric.kernels.partition import find_leaves
 from algorithms.symmetric.tree_split import GrownCategoricalTree, TreeSplit
 
@@ -128,11 +130,71 @@ class CategoryGrower(SymmetricGrower):
         scoring = self.scoring(quantiles_of(noise)), seed
         self.search.scan(self.n_splits, self.records, groups, scoring)
 
-    def _best(self, _usable, noise, seed):
+    def _best(self, usable, noise, seed):
         """Return the number of the best split in this tree, and its bin."""
         number = self.n_splits
         self.n_splits += 1
-        return number, self.search.choose(number, quantiles_of(noise), seed)
+        if self.penalties is None:
+            return number, self.search.choose(number, quantiles_of(noise), seed)
+        score_of = self._penalize_level(usable)
+        split_bin = self.search.choose(number, quantiles_of(noise), seed)
+        combination, column, _ = self.search.splits[number].tolist()
+        self.penalties.before = score_of(combination, column)
+        self.penalties.use(columns_of_split(self.search.make_split(number)))
+        return number, split_bin
+
+    def _columns_of(self, candidates):
+        """Return the columns of X of static columns, list of tuples."""
+        features = self.data.table.features
+        sources = [self.sources[f] for f in candidates]
+        return [
+            (int(features[one]),) if isinstance(one, int) else columns_of_source(one)
+            for one in sources
+        ]
+
+    def _penalize_level(self, usable):
+        """Replace the scores of a level, so that the largest gain is chosen.
+
+        A score times the factor of `model_size_reg` becomes the gain.
+
+        Returns
+        -------
+        function of a combination (negative: none) and a column or statistic: its penalized score
+        """
+        penalties, tree = self.penalties, self.search.tree
+        search, scores = tree.search, tree.candidates.score
+        n_listed = int(search.state[LISTED])
+        listed, slots = search.listed[:n_listed], search.listed_slots[:n_listed]
+        levels = tree.cache.n_levels[slots]
+        most = max([1.0, *self.levels[usable].tolist(), *levels.tolist()])
+        power = -self.params.model_size_reg
+
+        def replace(values, columns, factor):
+            penalized = penalties.penalize(values, columns) * factor
+            gains = penalties.weigh(penalized - penalties.before, columns)
+            return penalized, gains / factor
+
+        factor = np.where(self.is_exempt[usable], 1.0, (1.0 + self.levels[usable] / most) ** power)
+        given = self.best_score[usable], self._columns_of(usable), factor
+        static = dict(zip(usable.tolist(), replace(*given)[0].tolist(), strict=True))
+        self.best_score[usable] = replace(*given)[1]
+        found = {}
+        for c, number in enumerate(listed.tolist()):
+            columns = columns_of_source(self._statistic_of(number))
+            is_exempt = search.is_exempt[number]
+            factor = np.where(is_exempt, 1.0, (1.0 + levels[c] / most) ** power)
+            given = scores[c].copy(), [columns] * scores.shape[1], factor
+            found[number], scores[c] = replace(*given)
+
+        def score_of(combination, column):
+            return static[column] if combination < 0 else float(found[combination][column])
+
+        return score_of
+
+    def _statistic_of(self, number):
+        """Return an object with the `Projection` of a combination of this level."""
+        key = self.search.tree.search.keys[number].tolist()
+        return SimpleNamespace(projection=self.search.read_key(key))
 
     def _penalties(self, levels, is_exempt):
         """Return the factor of each score: below 1 for statistics that no tree has used.

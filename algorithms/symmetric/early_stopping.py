@@ -48,12 +48,12 @@ class SymmetricEarlyStopping(EarlyStopping):
     ----------
     model : the estimator
     eval_sets : EvaluationSets
-    metric : (name, function, whether higher is better)
+    metrics : list of (name, function, whether higher is better); the first one decides
     start : float64 (n_scores,), scores before the first tree
     """
 
-    def __init__(self, model, eval_sets, metric, start):
-        super().__init__(model, eval_sets, [metric], start)
+    def __init__(self, model, eval_sets, metrics, start):
+        super().__init__(model, eval_sets, metrics, start)
         self.wait, self.detector = find_detector(model)
         self.patience = None  # `is_over` of the base class records and prints only
 

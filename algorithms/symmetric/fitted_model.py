@@ -22,6 +22,7 @@ from algorithms.prediction.shap_values import Contributions
 from algorithms.runtime.threads import AllThreads
 from algorithms.symmetric import derived_files
 from algorithms.symmetric.bit_predictor import BitPredictor
+from algorithms.symmetric.ignored_columns import blank_columns
 from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
 from algorithms.symmetric.tree import SymmetricTree
@@ -46,6 +47,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     _saved_facts = ("n_iter_", "best_iteration_", "evals_result_")
     _n_targets = 1  # number of columns of y, as `newton.early_stopping` reads it
     _reads_derived = True
+    _ignored = ()  # positions of the columns that are not read
     _derived = None  # `DerivedColumns` of a model with categorical columns
     missing = np.nan  # how `newton.input_table` reads X
     enable_categorical = True
@@ -185,9 +187,10 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     def _take_model(self, ensemble):
         """Set the fitted attributes from a model read from a file."""
-        self._trees = trees_from(ensemble)
+        self._trees, self._ignored = trees_from(ensemble), ()
         self._start = ensemble.base
-        name = (self.objective or "").partition(":")[0] if ensemble.n_outputs > 1 else ""
+        name = self.objective if isinstance(self.objective, str) else ""
+        name = name.partition(":")[0] if ensemble.n_outputs > 1 else ""
         self._objective = SimpleNamespace(
             name=name, link=ensemble.link, n_scores=ensemble.n_outputs
         )
@@ -197,6 +200,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     def _read_rows(self, X):
         """Return validated X, float32 array or CSR matrix, with the derived columns appended."""
+        X = blank_columns(as_rows(X), self._ignored) if self._ignored else X
         if self._derived is None:
             return read_rows(self, X, reset=False)
         numeric, codes = self._derived.categories.read(X if is_frame(X) else as_rows(X))
@@ -207,6 +211,9 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         if not hasattr(self, "ensemble_"):  # check_is_fitted takes as long as twenty trees
             check_is_fitted(self, "ensemble_")
         trees = self._slice(ntree_start, ntree_end)
+        if self._ignored:
+            X = self._read_rows(X)
+            return self._walker.raw(X, self._threads(X.shape[0]), trees)
         n_rows = 0 if sparse.issparse(X) or not hasattr(X, "shape") else X.shape[0]
         if n_rows > 1 and (bits := self._bits) is not None and bits.is_faster(n_rows, trees):
             X = self._read_rows(X)

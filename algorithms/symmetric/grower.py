@@ -145,6 +145,7 @@ class SymmetricGrower:
 
     def __init__(self, params, table, n_outputs, workers):
         self.params, self.table, self.workers = params, table, workers
+        self.penalties = params.penalties
         self.depth, self.n_outputs = int(params.depth), n_outputs
         self.n_bins = table.n_bins
         n_used = table.rows.shape[1]
@@ -222,7 +223,7 @@ class SymmetricGrower:
     def grows_alone(self):
         """Whether the calling thread grows a whole tree in one kernel call."""
         is_small = self.workers.threads == 1 and self.table.rows.size < MANY_CELLS
-        return is_small and not self.has_signs
+        return is_small and not self.has_signs and self.penalties is None
 
     def scoring(self, noise):
         """Return the `TreeScoring`; ``noise`` has the quantiles of the noise of a score."""
@@ -275,6 +276,8 @@ class SymmetricGrower:
         """Return the splits, found by all threads together, level by level."""
         groups = RowGroups(rows, self.depth, self.workers)
         splits = []
+        if self.penalties is not None:
+            self.penalties.start_tree(len(rows))
         for level in range(self.depth):
             self.workers.check()
             self._scan_level(groups, noise, seed_of(seed, SPLITS, level))
@@ -356,12 +359,34 @@ class SymmetricGrower:
 
     def _best(self, usable, noise, seed):
         """Return the feature and the bin of the best split; noise is added to each feature."""
-        scores = self.best_score[usable]
+        scores = self._penalized(usable, self.best_score[usable])
         if noise > 0.0:
             drawn = hash_numbers(seed, len(self.features))[usable] >> np.uint32(32 - NOISE_BITS)
             scores = scores + noise * NORMAL[drawn]
-        f = int(usable[scores.argmax()])
+        f = int(usable[self._choose_gain(usable, scores)])
         return f, int(self.best_bin[f])
+
+    def _columns_of(self, candidates):
+        """Return the column of X of each candidate's best split, int64 (n,)."""
+        return self.table.features[candidates]
+
+    def _penalized(self, candidates, scores):
+        """Return the scores of candidates minus the penalties of their columns."""
+        if self.penalties is None:
+            return scores
+        return self.penalties.penalize(scores, self._columns_of(candidates))
+
+    def _weighted(self, candidates, gains):
+        """Return the gains of candidates times the weights of their columns."""
+        if self.penalties is None:
+            return gains
+        return self.penalties.weigh(gains, self._columns_of(candidates))
+
+    def _choose_gain(self, candidates, scores):
+        """Return the place of the best candidate, by its penalized score."""
+        if self.penalties is None:
+            return int(scores.argmax())
+        return self.penalties.choose(scores, self._columns_of(candidates))
 
     def _column(self, f):
         """Return the bins of a feature, uint8 (n_rows,)."""

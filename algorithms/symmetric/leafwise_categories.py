@@ -8,6 +8,7 @@ import numpy as np
 
 from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric.category_grower import PERMUTATION, CategoryGrower
+from algorithms.symmetric.feature_penalties import columns_of_split
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower, follow_nodes
 from algorithms.symmetric.tree_split import GrownCategoricalNodes
 
@@ -24,6 +25,10 @@ class CategoricalNodes:
         """Split a leaf; return its children."""
         self._mark_used(self.splits[leaf.split[0]])
         return super()._split(leaf)
+
+    def _columns_of_split(self, f):
+        """Return the columns of X of a split."""
+        return columns_of_split(self.splits[f])
 
     def _add_split(self, split):
         """Add a `TreeSplit` of this tree; return its number and its bin."""
@@ -57,8 +62,8 @@ class LeafwiseCategoryGrower(CategoricalNodes, LeafwiseGrower, CategoryGrower):
     def _choose(self, scores, unsplit):
         """Return the best split of a leaf and its gain; parameters are those of the base class."""
         factors = self._penalties(self.levels[self.usable], self.is_exempt[self.usable])
-        gains = scores * factors - unsplit
-        at = int(gains.argmax())
+        gains = self._penalized(self.usable, scores) * factors - unsplit
+        at = int(self._weighted(self.usable, gains).argmax())
         f = int(self.usable[at])
         split = self.make_split(f, int(self.best_bin[f]), self.table.columns[f])
         return self._add_split(split), float(gains[at])

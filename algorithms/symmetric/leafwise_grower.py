@@ -155,6 +155,8 @@ class LeafwiseGrower(SymmetricGrower):
     def _split(self, leaf):
         """Split a leaf; return the left child, which keeps its number, and the right one."""
         f, split_bin = leaf.split
+        if self.penalties is not None:
+            self.penalties.use(self._columns_of_split(f))
         node, new = len(self.nodes), len(self.leaves)
         self.nodes.append([f, split_bin, ~leaf.number, ~new])
         if leaf.parent is not None:
@@ -167,6 +169,10 @@ class LeafwiseGrower(SymmetricGrower):
         self.leaves[leaf.number] = left
         self.leaves.append(right)
         return left, right
+
+    def _columns_of_split(self, f):
+        """Return the columns of X of a split."""
+        return self.table.features[f]
 
     def _may_split(self, leaf):
         """Return whether a leaf is shallow and large enough for a split."""
@@ -236,8 +242,8 @@ class LeafwiseGrower(SymmetricGrower):
         scores : float64 (n_usable,)
         unsplit : float, score of the leaf without a split
         """
-        gains = scores - unsplit
-        at = int(gains.argmax())
+        gains = self._penalized(self.usable, scores) - unsplit
+        at = int(self._weighted(self.usable, gains).argmax())
         return self._split_of(int(self.usable[at])), float(gains[at])
 
     def _split_of(self, f):

@@ -9,11 +9,12 @@ from algorithms.gbdt.ranking_curves import area, roc_area
 from algorithms.newton.metrics import (
     MEANS,
     call_metric,
-    is_misclassified,
     mean_loss,
     one_column_loss,
 )
-from algorithms.symmetric.objectives import NORMAL, read_parameter
+from algorithms.symmetric import class_metrics, value_metrics
+from algorithms.symmetric.callable_loss import is_callable_metric, read_callable_metric
+from algorithms.symmetric.objectives import CALLABLE, NORMAL, read_parameter
 from algorithms.symmetric.uncertainty import negative_log_likelihood
 
 TINY = 1e-16
@@ -34,16 +35,29 @@ ONE_COLUMN = {  # name → (loss of a row, whether the root is taken)
 }
 
 
-def accuracy(y, prediction, weight):
-    """Return the weighted share of rows whose most probable class is the true one."""
-    return float(np.average(~is_misclassified(y, prediction), weights=weight))
-
-
 def expectile(alpha):
     """Return the squared loss with the weight α where the target is higher, 1 − α elsewhere."""
     return lambda y, found: (y - found) ** 2 * np.where(y > found, alpha, 1.0 - alpha)
 
 
+OF_CLASSES = {  # name → (function, whether higher is better)
+    "Accuracy": (class_metrics.accuracy, True),
+    "AUC": (partial(area, roc_area), True),
+    "Precision": (class_metrics.precision, True),
+    "Recall": (class_metrics.recall, True),
+    "F1": (class_metrics.f1, True),
+    "TotalF1": (class_metrics.total_f1, True),
+    "MCC": (class_metrics.matthews, True),
+    "BalancedAccuracy": (class_metrics.balanced_accuracy, True),
+    "ZeroOneLoss": (class_metrics.zero_one_loss, False),
+    "BrierScore": (class_metrics.brier_score, False),
+}
+OF_VALUES = {
+    "R2": (value_metrics.r2, True),
+    "MSLE": (value_metrics.squared_log_error, False),
+    "MedianAbsoluteError": (value_metrics.median_error, False),
+    "SMAPE": (value_metrics.symmetric_percentage, False),
+}
 WITH_PARAMETER = {"Quantile": pinball, "Expectile": expectile, "Huber": huber, "Tweedie": tweedie}
 
 
@@ -74,6 +88,35 @@ def find_output_metric(wanted, objective):
     return objective.text, partial(mean_loss, several_pinball(objective.levels), False), False
 
 
+def find_metrics(find, eval_metric, custom_metric, *, has_loss):
+    """Return the metrics, list: first ``eval_metric``, then those of ``custom_metric``.
+
+    Parameters
+    ----------
+    find : function of a name, an object or None, which returns a metric
+    eval_metric : name, object or None
+    custom_metric : name or object, or list of these, or None
+    has_loss : bool, whether the loss is a metric, too
+    """
+    several = isinstance(custom_metric, list | tuple)
+    others = custom_metric if several else [] if custom_metric is None else [custom_metric]
+    wanted = eval_metric, *([None] if has_loss else []), *others
+    found = [
+        read_callable_metric(one) if is_callable_metric(one) else find(without_hints(one))
+        for one in wanted
+    ]
+    return list({name: (name, *rest) for name, *rest in reversed(found)}.values())[::-1]
+
+
+def without_hints(wanted):
+    """Return a metric without CatBoost's hints about its output, such as "AUC:hints=..."."""
+    if not isinstance(wanted, str):
+        return wanted
+    name, _, options = wanted.partition(":")
+    kept = [one for one in options.split(";") if one and not one.startswith("hints=")]
+    return f"{name}:{';'.join(kept)}" if kept else name
+
+
 def find_metric(wanted, objective, *, is_classifier):
     """Return a metric: (name, function (y, prediction, weight), whether higher is better).
 
@@ -90,6 +133,11 @@ def find_metric(wanted, objective, *, is_classifier):
     """
     if callable(wanted):
         return wanted.__name__, partial(call_metric, wanted, is_classifier), False
+    if wanted is None and objective.kind == CALLABLE:
+        raise ValueError(
+            "a loss_function of the user has no metric: give eval_metric, a name or an object with "
+            "evaluate, get_final_error and is_max_optimal"
+        )
     name = wanted or getattr(objective, "text", objective.name)
     if name in ONE_COLUMN:
         loss, is_root = ONE_COLUMN[name]
@@ -102,9 +150,8 @@ def find_metric(wanted, objective, *, is_classifier):
         return name, partial(mean_loss, loss, False), False
     if is_classifier and name == "MultiClass":
         return name, partial(mean_loss, log_loss, False), False
-    if is_classifier and name == "Accuracy":
-        return name, accuracy, True
-    if is_classifier and name == "AUC":
-        return name, partial(area, roc_area), True
-    known = [*ONE_COLUMN, *WITH_PARAMETER, "MultiClass", "Accuracy", "AUC"]
+    of_task = OF_CLASSES if is_classifier else OF_VALUES
+    if name in of_task:
+        return name, *of_task[name]
+    known = [*ONE_COLUMN, *WITH_PARAMETER, *(["MultiClass"] if is_classifier else []), *of_task]
     raise ValueError(f"eval_metric {name!r} is not supported here; the known ones are {known}")

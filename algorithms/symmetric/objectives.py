@@ -14,7 +14,7 @@ REGRESSION = (
     *("RMSE", "MAE", "Quantile", "Expectile", "Huber", "Poisson", "Tweedie", "CrossEntropy"),
     *("MultiQuantile", "RMSEWithUncertainty"),
 )
-PAIRWISE, NORMAL = -1, -2  # kinds of losses of pairs, and of RMSEWithUncertainty; others: `kinds`
+PAIRWISE, NORMAL, CALLABLE = -1, -2, -3  # kinds of losses that `kinds` does not have
 BINARY = ("Logloss", "CrossEntropy")
 CLASSES = ("MultiClass",)
 KINDS = {
@@ -71,6 +71,7 @@ class Objective:
     levels: tuple = ()  # the quantiles of MultiQuantile, one for each score
 
     is_pairwise = False  # whether it is a loss of pairs of rows
+    has_classes = False  # whether a row has a score for each class, for losses of the user
     can_backtrack = True  # whether the loss can be computed
     default_one_hot = 2  # default of ``one_hot_max_size``
     default_ctr = None  # default of ``simple_ctr`` and ``combinations_ctr``

@@ -9,6 +9,7 @@ import numpy as np
 
 from algorithms.gbdt.sampling import hash_numbers, seed_of
 from algorithms.symmetric.category_grower import CategoryGrower
+from algorithms.symmetric.feature_penalties import columns_of_source
 from algorithms.symmetric.grower import NORMAL, SCORES, quantiles_of
 from algorithms.symmetric.kernels.split_scores import NOISE_BITS
 from algorithms.symmetric.ordered_grower import (
@@ -103,10 +104,15 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
             static = [own[usable] for own in static]
         pairs = zip(static, self._combination_candidates(), strict=True)
         scores, levels, is_exempt = (np.concatenate(pair) for pair in pairs)
+        columns = None if self.penalties is None else self._candidate_columns(usable)
+        if columns is not None:
+            scores = self.penalties.penalize(scores, columns)
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
             scores = scores + noise * NORMAL[drawn]
-        at = int((scores * self._penalties(levels, is_exempt)).argmax())
+        scores = scores * self._penalties(levels, is_exempt)
+        choose = self.penalties.choose if columns is not None else np.argmax
+        at = int(choose(*((scores, columns) if columns is not None else (scores,))))
         if at < len(usable):
             f = int(usable[at])
             split = self.make_split(f, int(self.best_bin[f]), self.table.columns[f])
@@ -115,6 +121,11 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
         self.splits.append(split)
         self._mark_used(split)
         return len(self.splits) - 1, split.bin
+
+    def _candidate_columns(self, usable):
+        """Return the columns of X of the static columns and of each combination's statistics."""
+        statistics = [one for own in self.combinations.values() for one in own.own.statistics]
+        return self._columns_of(usable) + [columns_of_source(one) for one in statistics]
 
     def _column(self, f):
         """Return the bins of a split's column, uint8 (n_rows,)."""

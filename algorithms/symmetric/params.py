@@ -4,7 +4,7 @@ from copy import copy
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from algorithms.estimator.library_versions import AS_CATBOOST
 from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
@@ -12,6 +12,7 @@ from algorithms.symmetric.borders import CHOOSERS
 from algorithms.symmetric.ctr_options import read_ctrs
 from algorithms.symmetric.kernels.leaf_sums import QUANTILE, SOFTMAX
 from algorithms.symmetric.learning_rate import find_learning_rate
+from algorithms.symmetric.objectives import CALLABLE
 from algorithms.symmetric.sampling import default_share
 
 MAX_BORDERS, MAX_DEPTH = 255, 16
@@ -58,16 +59,24 @@ CONSTRAINTS = {
     "ctr_target_border_count": [Interval(Integral, 1, MAX_BORDERS, closed="both"), None],
     "model_size_reg": [AT_LEAST_0],
     "monotone_constraints": ["array-like", dict, str, None],
+    "feature_weights": ["array-like", dict, str, None],
+    "first_feature_use_penalties": ["array-like", dict, str, None],
+    "per_object_feature_penalties": ["array-like", dict, str, None],
+    "penalties_coefficient": [AT_LEAST_0],
     "model_shrink_rate": [AT_LEAST_0],
     "model_shrink_mode": [StrOptions({"Constant", "Decreasing"})],
-    "loss_function": [str, None],
-    "eval_metric": [str, callable, None],
+    "loss_function": [str, HasMethods("calc_ders_range"), HasMethods("calc_ders_multi"), None],
+    "eval_metric": [str, callable, HasMethods(["evaluate", "get_final_error"]), None],
+    "custom_metric": [str, list, tuple, HasMethods(["evaluate", "get_final_error"]), None],
     "early_stopping_rounds": [COUNT, None],
     "od_type": [StrOptions(set(DETECTORS)), None],
     "od_wait": [COUNT, None],
     "od_pval": [Interval(Real, 0.0, 1.0, closed="both"), None],
     "use_best_model": ["boolean", None],
     "best_model_min_trees": [COUNT, None],
+    "eval_fraction": [Interval(Real, 0.0, 1.0, closed="left"), None],
+    "ignored_features": ["array-like", None],
+    "class_names": ["array-like", None],
     "class_weights": [dict, "array-like", None],
     "auto_class_weights": [StrOptions({"Balanced", "SqrtBalanced", "None"}), None],
     "scale_pos_weight": [Interval(Real, 0.0, None, closed="neither"), None],
@@ -163,6 +172,7 @@ def check_boosting(params, objective):
     """Raise ValueError if the parameters of ordered boosting do not fit together."""
     is_ordered = params.boosting_type == "Ordered"
     is_plain_only = objective.is_pairwise or objective.has_several_outputs
+    is_plain_only = is_plain_only or objective.kind == CALLABLE
     if is_plain_only and (is_ordered or params.parity is not None):
         name = "boosting_type='Ordered'" if is_ordered else "parity"
         raise ValueError(f"{name} is not supported for loss {objective.name}")

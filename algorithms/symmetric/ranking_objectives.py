@@ -63,6 +63,8 @@ def find_ranking_objective(given):
     ValueError
         If the loss or one of its options is not supported.
     """
+    if not isinstance(given, str | None):
+        raise TypeError(f"a ranking needs the name of a loss_function: use one of {NAMES}")
     name, _, options = (given or YETIRANK).partition(":")
     if name not in NAMES:
         raise ValueError(f"loss_function {name!r} is not supported for ranking: use one of {NAMES}")

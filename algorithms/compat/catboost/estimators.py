@@ -4,35 +4,29 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.compat.catboost.arguments import check_others, is_higher_better
+from algorithms.compat.catboost.model_methods import ModelMethods
 from algorithms.compat.catboost.pool import (
     CatBoostError,
     Pool,
     eval_baselines,
     eval_tables,
+    eval_weights,
     parts_of,
     rows_of,
 )
+from algorithms.compat.catboost.search import Searches
+from algorithms.compat.parameters import constructor_defaults
 from algorithms.symmetric_boosting import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 
-HARMLESS_ARGUMENTS = """
-logging_level silent verbose_eval plot plot_file metric_period save_snapshot snapshot_file
-snapshot_interval thread_count verbose log_cout log_cerr task_type
-"""
-OTHER_ARGUMENTS = """
-text_features embedding_features graph baseline column_description init_model callbacks pairs
-export_parameters fstr_type shap_mode model_output interaction_indices shap_calc_type
-reference_data
-"""
-NO_EFFECT = frozenset(HARMLESS_ARGUMENTS.split())
-UNSUPPORTED = frozenset(OTHER_ARGUMENTS.split())
-HIGHER_IS_BETTER = ("Accuracy", "AUC", "R2", "NDCG", "MAP")
 
-
-class CatBoostMethods:
+class CatBoostMethods(Searches, ModelMethods):
     """Mixin with the methods of CatBoost's estimators that ours lack.
 
     The methods take a `Pool` in place of X and y.
     """
+
+    _follows_catboost = True
 
     def __init__(self, iterations=1000, learning_rate=None, depth=6, l2_leaf_reg=None, **kwargs):
         super().__init__(
@@ -55,6 +49,7 @@ class CatBoostMethods:
         early_stopping_rounds=None,
         baseline=None,
         init_model=None,
+        callbacks=None,
         **others,
     ):
         """Train the model.
@@ -76,6 +71,9 @@ class CatBoostMethods:
             The evaluation sets are then Pools with baselines.
         init_model : fitted estimator, CatBoost, or path of a file in the JSON format, optional
             Model whose trees become the first trees of this one.
+        callbacks : list of objects, optional
+            ``after_iteration(info)`` of each returns whether to continue; see
+            `symmetric/iteration_history.py`.
         **others
             CatBoost's other arguments; they must be None or have no effect.
 
@@ -102,6 +100,8 @@ class CatBoostMethods:
             baseline=baseline,
             eval_baseline=eval_baselines(eval_set),
             init_model=getattr(init_model, "_model", init_model),
+            callbacks=callbacks,
+            eval_sample_weight=eval_weights(eval_set),
         )
 
     def _begin_fit(self, X, cat_features, others):
@@ -176,6 +176,12 @@ class CatBoostMethods:
         names = np.array(self.feature_names_, object)
         return pd.DataFrame({"Feature Id": names[order], "Importances": values[order]})
 
+    def get_params(self, deep=True):
+        """Return the parameters that differ from their defaults, dict."""
+        defaults = constructor_defaults(type(self))
+        given = super().get_params(deep)
+        return {n: v for n, v in given.items() if n not in defaults or v is not defaults[n]}
+
     def is_fitted(self):
         """Return True if the model is trained."""
         return hasattr(self, "ensemble_")
@@ -241,11 +247,6 @@ class CatBoostMethods:
         """
         return super().load_model(fname, format=format)
 
-    def _raw_scores(self, data, first, last):
-        """Return raw scores, float64 (n_rows,); with several scores per row, (n_rows, n_scores)."""
-        raw = self._raw(rows_of(data), first, last)
-        return raw[:, 0] if raw.shape[1] == 1 else raw
-
 
 class CatBoostClassifier(CatBoostMethods, SymmetricBoostingClassifier):
     """`SymmetricBoostingClassifier` under CatBoost's name."""
@@ -269,15 +270,31 @@ class CatBoostClassifier(CatBoostMethods, SymmetricBoostingClassifier):
         raw scores : float64 (n_rows,) for two classes, otherwise (n_rows, n_classes)
         """
         check_others(others)
+        return self._convert(self._raw(rows_of(data), ntree_start, ntree_end), prediction_type)
+
+    def _convert(self, raw, prediction_type):
+        """Return predictions of a type from raw scores, float64 (n_rows, n_scores)."""
         if prediction_type == "RawFormulaVal":
-            return self._raw_scores(data, ntree_start, ntree_end)
-        if prediction_type in ("Probability", "LogProbability"):
-            proba = self.predict_proba(data, ntree_start, ntree_end)
-            return np.log(proba) if prediction_type == "LogProbability" else proba
-        if prediction_type != "Class":
+            return raw[:, 0] if raw.shape[1] == 1 else raw
+        if prediction_type not in (None, "Class", "Probability", "LogProbability"):
             raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
-        labels = super().predict(rows_of(data), ntree_start, ntree_end)
+        proba = self._predict_scores(raw)
+        if prediction_type == "LogProbability":
+            return np.log(proba)
+        if prediction_type == "Probability":
+            return proba
+        labels = self.classes_.take(proba.argmax(axis=1))
         return labels[:, None] if len(self._start) > 1 else labels
+
+    def staged_predict_proba(self, data, ntree_start=0, ntree_end=0, eval_period=1, **others):
+        """Yield probabilities; the arguments are those of `staged_predict`."""
+        trees = ntree_start, ntree_end, eval_period
+        yield from self.staged_predict(data, "Probability", *trees, **others)
+
+    def staged_predict_log_proba(self, data, ntree_start=0, ntree_end=0, eval_period=1, **others):
+        """Yield logarithms of probabilities; the arguments are those of `staged_predict`."""
+        trees = ntree_start, ntree_end, eval_period
+        yield from self.staged_predict(data, "LogProbability", *trees, **others)
 
     def predict_proba(self, X, ntree_start=0, ntree_end=0, **others):
         """Return the probabilities of the classes, float64 (n_rows, n_classes).
@@ -316,36 +333,13 @@ class CatBoostRegressor(CatBoostMethods, SymmetricBoostingRegressor):
         float64 (n_rows,)
         """
         check_others(others)
+        return self._convert(self._raw(rows_of(data), ntree_start, ntree_end), prediction_type)
+
+    def _convert(self, raw, prediction_type):
+        """Return predictions of a type from raw scores, float64 (n_rows, n_scores)."""
         if prediction_type is None:
-            return super().predict(rows_of(data), ntree_start, ntree_end)
+            return self._predict_scores(raw)
         if prediction_type not in ("RawFormulaVal", "Exponent"):
             raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
-        raw = self._raw_scores(data, ntree_start, ntree_end)
+        raw = raw[:, 0] if raw.shape[1] == 1 else raw
         return np.exp(raw) if prediction_type == "Exponent" else raw
-
-
-def is_higher_better(metric):
-    """Return whether larger values of a metric such as "NDCG:top=5" are better."""
-    return metric.partition(":")[0] in HIGHER_IS_BETTER
-
-
-def check_others(given):
-    """Check the other arguments of a method.
-
-    Parameters
-    ----------
-    given : dict, name → value
-
-    Raises
-    ------
-    CatBoostError
-        If an argument that is not supported is not None.
-    TypeError
-        If CatBoost has no such argument.
-    """
-    for name, value in given.items():
-        if name in NO_EFFECT or (name in UNSUPPORTED and value is None):
-            continue
-        if name in UNSUPPORTED:
-            raise CatBoostError(f"the argument {name} is not supported")
-        raise TypeError(f"there is no argument {name!r}")

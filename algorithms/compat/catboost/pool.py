@@ -43,7 +43,7 @@ class Pool:
     thread_count : int
         Has no effect.
     **others
-        CatBoost's other arguments; they must be None.
+        CatBoost's other arguments; they must be None or an empty list.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Pool:
         for name, value in others.items():
             if name not in UNSUPPORTED:
                 raise TypeError(f"Pool has no argument {name!r}")
-            if value is not None:
+            if value is not None and not (isinstance(value, list) and not value):
                 raise CatBoostError(f"Pool does not support {name}")
         if isinstance(data, str):
             raise CatBoostError("Pool does not read files: give the rows")
@@ -132,6 +132,35 @@ class Pool:
         if isinstance(self.data, pd.DataFrame):
             return [str(name) for name in self.data.columns]
         return [str(j) for j in range(self.num_col())]
+
+    def get_features(self):
+        """Return the rows as an array (n_rows, n_features)."""
+        return self.data.toarray() if sparse.issparse(self.data) else np.asarray(self.data)
+
+    def get_baseline(self):
+        """Return the baseline, or None."""
+        return self.baseline
+
+    def num_pairs(self):
+        """Return the number of pairs."""
+        return 0 if self.pairs is None else len(self.pairs)
+
+    def is_quantized(self):
+        """Return False: borders are chosen in training."""
+        return False
+
+    def quantize(self, **_options):
+        """Do nothing: borders are chosen in training, from the parameters of the model."""
+
+    def set_group_id(self, group_id):
+        """Set the ids of the queries, array-like (n_rows,); return the Pool."""
+        self.group_id = Pool(self.data, group_id=group_id).group_id
+        return self
+
+    def set_baseline(self, baseline):
+        """Set the raw scores from which training starts; return the Pool."""
+        self.baseline = Pool(self.data, baseline=baseline).baseline
+        return self
 
     def set_weight(self, weight):
         """Set the weights, array-like (n_rows,); return the Pool."""
@@ -220,13 +249,18 @@ def eval_tables(eval_set):
     tables = []
     for one in list_of(eval_set):
         if isinstance(one, Pool):
-            if one.weight is not None:
-                raise CatBoostError("weights of an evaluation set are not supported")
             X, y, _ = parts_of(one, None, None)
             tables.append((X, y))
         else:
             tables.append(tuple(one))
     return tables
+
+
+def eval_weights(eval_set):
+    """Return the weights of the evaluation sets as a list, or None if none has weights."""
+    given = [] if eval_set is None else list_of(eval_set)
+    weights = [getattr(one, "weight", None) for one in given]
+    return None if all(one is None for one in weights) else weights
 
 
 def eval_baselines(eval_set):

@@ -1,11 +1,13 @@
 """CatBoost's ranker."""
 
-from algorithms.compat.catboost.estimators import CatBoostMethods, check_others
+from algorithms.compat.catboost.arguments import check_others
+from algorithms.compat.catboost.estimators import CatBoostMethods
 from algorithms.compat.catboost.pool import (
     CatBoostError,
     Pool,
     eval_group_ids,
     eval_tables,
+    eval_weights,
     list_of,
     rows_of,
 )
@@ -39,6 +41,7 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
         eval_set=None,
         verbose=None,
         early_stopping_rounds=None,
+        callbacks=None,
         **others,
     ):
         """Train the model.
@@ -58,7 +61,9 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
         use_best_model, verbose, early_stopping_rounds : optional
             Replace the parameters of these names.
         eval_set : Pool with group_id, or list of Pools, optional
-            Evaluation sets.
+            Evaluation sets; they have no weights.
+        callbacks : list of objects, optional
+            As in `CatBoostClassifier.fit`.
         **others
             CatBoost's other arguments; they must be None or have no effect.
 
@@ -83,6 +88,8 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
             "pairs_weight": pairs_weight,
         }
         rows, given = read_ranking(X, given)
+        if eval_weights(eval_set) is not None:
+            raise CatBoostError("weights of an evaluation set of a ranking are not supported")
         return SymmetricBoostingRanker.fit(
             self,
             rows,
@@ -92,7 +99,14 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
             use_best_model=use_best_model,
             early_stopping_rounds=early_stopping_rounds,
             verbose=verbose,
+            callbacks=callbacks,
         )
+
+    def _convert(self, raw, prediction_type):
+        """Return raw scores, float64 (n_rows,)."""
+        if prediction_type not in (None, "RawFormulaVal"):
+            raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
+        return raw[:, 0]
 
     def predict(self, X, ntree_start=0, ntree_end=0, **others):
         """Return raw scores, float64 (n_rows,).

@@ -1,15 +1,10 @@
 """CatBoost's class `CatBoost` and its functions `train` and `cv`."""
 
-import numpy as np
-import pandas as pd
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from copy import copy
 
-from algorithms.compat.catboost.estimators import (
-    CatBoostClassifier,
-    CatBoostRegressor,
-    check_others,
-    is_higher_better,
-)
+from algorithms.compat.catboost.arguments import check_others
+from algorithms.compat.catboost.estimators import CatBoostClassifier, CatBoostRegressor
+from algorithms.compat.catboost.folds import make_folds, split_pool, summarize, train_folds
 from algorithms.compat.catboost.pool import CatBoostError, Pool
 from algorithms.compat.catboost.ranker import CatBoostRanker
 
@@ -33,13 +28,22 @@ class CatBoost:
     def __init__(self, params=None):
         self._model = make_estimator(dict(params or {}))
 
-    def fit(self, X, y=None, **others):
+    def fit(self, X, y=None, cat_features=None, **others):
         """Train the model; return this object.
 
         The arguments are those of `CatBoostClassifier.fit`.
         """
-        self._model.fit(X, y, **others)
+        self._model.fit(X, y, cat_features=cat_features, **others)
         return self
+
+    def set_params(self, **params):
+        """Set parameters; return this object."""
+        self._model.set_params(**params)
+        return self
+
+    def copy(self):
+        """Return a copy of the model."""
+        return copy(self)
 
     def predict(self, data, prediction_type="RawFormulaVal", ntree_start=0, ntree_end=0, **others):
         """Return predictions, by default raw scores.
@@ -74,7 +78,11 @@ def make_estimator(params):
     The default loss is RMSE.
     """
     names = [params[name] for name in LOSS_NAMES if name in params]
-    loss = (str(names[0]) if names else "RMSE").partition(":")[0]
+    loss = names[0] if names else "RMSE"
+    if not isinstance(loss, str):
+        kind = CatBoostClassifier if hasattr(loss, "calc_ders_multi") else CatBoostRegressor
+        return kind(**params)
+    loss = loss.partition(":")[0]
     if loss in FOR_RANKING:
         return CatBoostRanker(**params)
     return (CatBoostClassifier if loss in FOR_CLASSES else CatBoostRegressor)(**params)
@@ -110,6 +118,7 @@ def train(
     evals=None,
     early_stopping_rounds=None,
     init_model=None,
+    callbacks=None,
     **others,
 ):
     """Train a model.
@@ -127,6 +136,8 @@ def train(
         Number of iterations without improvement after which training ends.
     init_model : CatBoost or fitted estimator, optional
         Model whose trees become the first trees of this one.
+    callbacks : list of objects, optional
+        As in `CatBoostClassifier.fit`.
     **others
         CatBoost's other arguments; they must be None or have no effect.
 
@@ -144,6 +155,7 @@ def train(
         eval_set=tables,
         early_stopping_rounds=early_stopping_rounds,
         init_model=init_model,
+        callbacks=callbacks,
     )
 
 
@@ -207,80 +219,11 @@ def cv(
         params["learning_rate"] = DEFAULT_RATE
     state = (partition_random_seed if seed is None else seed) if shuffle else None
     if folds is None:
-        folds = make_folds(params, whole, nfold or fold_count, stratified, shuffle, state)
-    if hasattr(folds, "split"):
-        folds = folds.split(np.zeros((whole.num_row(), 1)), whole.label, whole.group_id)
-    models, curves = [], []
-    for train_rows, test_rows in folds:
-        part, test = whole.slice(train_rows), whole.slice(test_rows)
-        tables = [
-            Pool(one.data, one.label, group_id=one.group_id, baseline=one.baseline)
-            for one in (part, test)
-        ]
-        model = CatBoost({**params, "use_best_model": False})
-        models.append(model.fit(part, eval_set=tables))
-        curves.append([*model.get_evals_result().values()])
+        estimator, count = make_estimator(params), nfold or fold_count
+        folds = make_folds(estimator, whole, count, stratified, shuffle, state)
+    models, curves = train_folds(
+        lambda: CatBoost({**params, "use_best_model": False}), whole, split_pool(folds, whole)
+    )
     table = summarize(curves, early_stopping_rounds)
     table = table if as_pandas else {name: table[name].tolist() for name in table}
     return (table, models) if return_models else table
-
-
-def make_folds(params, pool, count, stratified, shuffle, state):
-    """Return the splitter of `cv`; the rows of a query of a ranking stay together.
-
-    Parameters
-    ----------
-    params : dict
-    pool : Pool
-    count : int, number of folds
-    stratified : bool, or None for the default of the loss
-    shuffle : bool
-    state : int or None, seed
-    """
-    estimator = make_estimator(params)
-    if isinstance(estimator, CatBoostRanker):
-        if pool.group_id is None:
-            raise CatBoostError("the Pool has no group_id")
-        return GroupKFold(count, shuffle=shuffle, random_state=state)
-    by_class = isinstance(estimator, CatBoostClassifier) if stratified is None else stratified
-    kind = StratifiedKFold if by_class else KFold
-    return kind(count, shuffle=shuffle, random_state=state)
-
-
-def summarize(curves, patience):
-    """Return the table of `cv` as a frame.
-
-    Parameters
-    ----------
-    curves : list of [metrics of the training rows, metrics of the test rows], one a fold
-    patience : int, number of iterations without improvement after which it ends; or None
-    """
-    columns, count = {}, None
-    for metric in curves[0][1]:
-        for number, name in ((1, "test"), (0, "train")):
-            values = np.array([fold[number][metric] for fold in curves])
-            columns[f"{name}-{metric}-mean"] = values.mean(axis=0)
-            spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
-            columns[f"{name}-{metric}-std"] = spread
-        count = stop_at(columns[f"test-{metric}-mean"], is_higher_better(metric), patience)
-    table = pd.DataFrame(columns)
-    table.insert(0, "iterations", np.arange(len(table)))
-    return table.iloc[:count]
-
-
-def stop_at(values, higher, patience):
-    """Return the number of iterations up to the end of early stopping, or all of them.
-
-    Parameters
-    ----------
-    values : float64 (n_iterations,), metric after each iteration
-    higher : bool, whether larger values are better
-    patience : int, or None for no early stopping
-    """
-    values = -values if higher else values
-    best = 0
-    for i in range(len(values)):
-        best = i if values[i] < values[best] else best
-        if patience is not None and i - best >= patience:
-            return i + 1
-    return len(values)

@@ -22,6 +22,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from sklearn.utils import assert_all_finite
 
 from algorithms.compat.inputs import as_vector
 from algorithms.declarations import capacities, search_spaces
@@ -31,8 +32,13 @@ from algorithms.symmetric.class_weights import refuse_class_weights
 from algorithms.symmetric.fitted_model import ValuePredictions
 from algorithms.symmetric.query_pairs import TrainingQueries, query_weights, read_group_id
 from algorithms.symmetric.ranking_boosting import RankingBooster
-from algorithms.symmetric.ranking_metrics import QueryLabels, find_ranking_metric
-from algorithms.symmetric.ranking_objectives import NAMES, PAIRLOGIT, find_ranking_objective
+from algorithms.symmetric.ranking_metrics import QueryLabels, find_ranking_metric, mean_pair_loss
+from algorithms.symmetric.ranking_objectives import (
+    NAMES,
+    PAIRLOGIT,
+    draw_pairs,
+    find_ranking_objective,
+)
 from algorithms.symmetric_boosting import SymmetricAdapter
 from harness import Accepts, Algorithm, Task, hookimpl
 
@@ -55,6 +61,8 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
     """
 
     _objective_names: ClassVar = frozenset(NAMES)
+    _usual_importance = "LossFunctionChange"
+    _labeled_row_names = ("X", "y", "group_id", "sample_weight")
 
     def fit(
         self,
@@ -174,6 +182,28 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
     def _find_metric(self):
         """Return the metric of the evaluation sets, as `find_ranking_metric` does."""
         return find_ranking_metric(self.eval_metric, self._objective)
+
+    def _loss_measure(self, rows, raw):
+        """Return a function that measures the loss of raw scores, as in the base class.
+
+        It is the loss of the given or all pairs for PairLogit. YetiRank has the negative NDCG, or
+        the loss of the pairs that it draws if all labels are between 0 and 1, as in CatBoost.
+        """
+        objective = find_ranking_objective(self._resolved().loss_function or self.objective)
+        y, weight = self._encode_y(rows.y), rows.weights()
+        assert_all_finite(y, input_name="the label")
+        queries = TrainingQueries(rows.group_id, rows.pairs, rows.pairs_weight)
+        queries.read(len(y))
+        of_query = query_weights(np.empty(0) if weight is None else weight, queries.bounds)
+        if objective.name == PAIRLOGIT:
+            pairs = queries.find_pairs(y, of_query)
+        elif y.min() >= 0.0 and y.max() <= 1.0:
+            pairs = draw_pairs(objective, y, queries.bounds, of_query, raw[:, 0])
+        else:
+            metric = find_ranking_metric("NDCG", objective)[1]
+            labels = QueryLabels(y, queries.bounds)
+            return lambda score: -metric(labels, score[:, 0], weight)
+        return lambda score: mean_pair_loss(pairs, score[:, 0])
 
     def _add_queries(self, eval_sets):
         """Replace the labels of the evaluation sets by `QueryLabels`."""

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight
 
 from algorithms.compat.catboost_parameters import CATBOOST
@@ -265,6 +266,22 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             return find_output_metric(self.eval_metric, self._objective)
         is_classifier = hasattr(self, "classes_")
         return find_metric(self.eval_metric, self._objective, is_classifier=is_classifier)
+
+    def _loss_measure(self, rows, _raw):
+        """Return a function that measures the loss of raw scores, for `loss_change.loss_changes`.
+
+        Parameters
+        ----------
+        rows : LabeledRows
+        raw : float64 (n_rows, n_scores), raw scores of the model
+        """
+        core = self._resolved()
+        core.loss_function = core.loss_function or self.objective  # which a library's file sets
+        core.eval_metric, core._objective = None, core._find_objective()  # noqa: SLF001 - a copy
+        y, weight = core._encode_y(rows.y), rows.weights()  # noqa: SLF001 - as above
+        assert_all_finite(y, input_name="the label")
+        _, metric, _ = core._find_metric()  # noqa: SLF001 - as above
+        return lambda score: metric(y, self.ensemble_.from_raw(score), weight)
 
     def _add_queries(self, eval_sets):
         """Add the queries to the labels of evaluation sets; only a ranker has queries."""

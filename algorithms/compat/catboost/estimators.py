@@ -147,8 +147,9 @@ class CatBoostMethods:
         Parameters
         ----------
         data : Pool, optional
-            Needed for "ShapValues".
-        type : {"FeatureImportance", "PredictionValuesChange", "ShapValues"}
+            Needed for "ShapValues", and with labels for "LossFunctionChange".
+        type : {"FeatureImportance", "PredictionValuesChange", "LossFunctionChange", "ShapValues"}
+            "FeatureImportance" is "LossFunctionChange" for rankers, as in CatBoost.
         prettified : bool
             Whether to return a frame, the most important column first.
         **others
@@ -156,7 +157,7 @@ class CatBoostMethods:
 
         Returns
         -------
-        importances : float64 (n_features,) that sum to 100, or with ``prettified`` a frame with the
+        importances : float64 (n_features,), or with ``prettified`` a frame with the
             columns "Feature Id" and "Importances"
         SHAP values : float64 (n_rows, n_features + 1), whose last column is the base; with several
             scores per row, (n_rows, n_scores, n_features + 1)
@@ -167,9 +168,10 @@ class CatBoostMethods:
             if data is None:
                 raise CatBoostError("ShapValues need data")
             return self.predict_contributions(rows_of(data))
-        if name not in ("FeatureImportance", "PredictionValuesChange"):
-            raise CatBoostError(f"importances of type {name!r} are not supported")
-        values = self.feature_importances_
+        try:
+            values = super().get_feature_importance(data, name)
+        except ValueError as error:
+            raise CatBoostError(str(error)) from error
         if not prettified:
             return values
         order = np.argsort(-values, kind="stable")

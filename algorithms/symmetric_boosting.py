@@ -141,6 +141,15 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         Print the metrics of the evaluation sets, every n-th iteration.
     metric_period : int, optional
         n if ``verbose`` is True.
+    save_snapshot : bool, optional
+        Whether the state of the training is saved, so that it continues if it is interrupted: `fit`
+        with the same parameters and data reads the file, and gives the model of an uninterrupted
+        training. ``iterations`` may be larger. ValueError with another training's file.
+    snapshot_file : str or path, optional
+        File of the snapshots, "experiment.cbsnapshot" by default. A relative path is below
+        ``train_dir``, which is "catboost_info" by default.
+    snapshot_interval : float
+        Number of seconds between snapshots; the last one is saved at the end.
     parity : {"catboost"}, optional
         Build exactly CatBoost's trees by following its arithmetic and its random numbers; slower.
     class_weights : dict or list, optional

@@ -23,11 +23,11 @@ best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
 metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
 fold_permutation_block cat_features one_hot_max_size max_ctr_complexity simple_ctr
 combinations_ctr ctr_target_border_count model_size_reg monotone_constraints grow_policy
-model_shrink_rate model_shrink_mode
+model_shrink_rate model_shrink_mode save_snapshot snapshot_file snapshot_interval
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
-    " train_final_model save_snapshot snapshot_file snapshot_interval metadata",
+    " train_final_model metadata",
     "it is about memory and speed": "used_ram_limit gpu_ram_part pinned_memory_size"
     " dev_score_calc_obj_block_size dev_efb_max_buckets gpu_cat_features_storage data_partition",
     "the number of classes is that of y": "classes_count class_names",

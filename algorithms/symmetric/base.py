@@ -47,6 +47,7 @@ from algorithms.symmetric.params import (
 )
 from algorithms.symmetric.round_batches import add_in_batches, can_batch
 from algorithms.symmetric.shrinkage import check_shrink_rate, shrink_trees
+from algorithms.symmetric.snapshots import Snapshot, find_path
 from algorithms.symmetric.uncertainty import NormalBooster
 
 ALL_EQUAL = np.empty(0, np.float32)
@@ -112,6 +113,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         thread_count=None,
         verbose=None,
         metric_period=None,
+        save_snapshot=None,
+        snapshot_file=None,
+        snapshot_interval=600,
         parity=None,
         **kwargs,
     ):
@@ -326,15 +330,21 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         self._add_queries(stopping.eval_sets)
         if tables and initial.trees:
             stopping.begin(self._join(initial.trees, first=False))
+        path = find_path(params)
+        snapshot = None if path is None else Snapshot(path, self, params, booster, stopping)
+        is_over = snapshot is not None and snapshot.restore()
         if not tables and can_batch(booster):
-            add_in_batches(booster, params.iterations)
-        for _ in range(params.iterations - len(booster.done)):
+            add_in_batches(booster, params.iterations, snapshot and snapshot.save_if_due)
+        while len(booster.done) < params.iterations and not is_over:
             stopping.shrink(booster.shrink())
             tree = booster.boost()
             for one, codes in zip(stopping.eval_sets, codes_of, strict=False):
                 one.X = self._derived.append(one.X, codes)
-            if tables and stopping.is_over(self._join([tree], first=False)):
-                break
+            is_over = bool(tables) and stopping.is_over(self._join([tree], first=False))
+            if snapshot is not None:
+                snapshot.save_if_due()
+        if snapshot is not None:
+            snapshot.save(is_over=is_over)
         stopping.end()
         self._trees = booster.done
         if self._derived is not None:

@@ -71,6 +71,14 @@ class Booster:
         """Multiply the scores of all rows by a factor."""
         shrink_scores(self.score, factor, is_exp=self.objective.is_exp)
 
+    def get_state(self):
+        """Return the arrays from which a snapshot continues, dict."""
+        return {"score": self.score}
+
+    def set_state(self, arrays):
+        """Continue from the arrays of a snapshot."""
+        self.score[:] = arrays["score"]
+
     def _grow(self, number):
         """Return the grown tree: its splits, and the leaf of each row."""
         self._differentiate(self.score, self.y, self.weight, self.g)

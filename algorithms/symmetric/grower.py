@@ -170,6 +170,13 @@ class SymmetricGrower:
         self.work = np.zeros(n_used * self.stride, np.int64)
         self.records = np.empty((self.n_outputs, n_rows), np.int64)
 
+    def get_state(self):
+        """Return the arrays and the JSON values from which a snapshot continues, two dicts."""
+        return {}, {}
+
+    def set_state(self, arrays, values):
+        """Continue from the arrays and the JSON values of a snapshot."""
+
     def grow(self, g, weight, l2, noise, seed):
         """Return the `GrownTree` for derivatives of −loss.
 

@@ -110,6 +110,17 @@ class OrderedBooster(Booster):
         weight[model.tails] *= drawn
         return weight
 
+    def get_state(self):
+        """Return the arrays from which a snapshot continues, dict."""
+        of_segments = {f"score_{fold}": model.score for fold, model in enumerate(self.models)}
+        return super().get_state() | of_segments
+
+    def set_state(self, arrays):
+        """Continue from the arrays of a snapshot."""
+        super().set_state(arrays)
+        for fold, model in enumerate(self.models):
+            model.score[:] = arrays[f"score_{fold}"]
+
     def _multiply_scores(self, factor):
         """Multiply the scores of the model and of all segments by a factor."""
         for model in (self, *self.models):

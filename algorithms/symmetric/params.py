@@ -1,5 +1,6 @@
 """Parameters of symmetric-tree boosting: valid values, and defaults that depend on data."""
 
+import os
 from copy import copy
 from numbers import Integral, Real
 
@@ -75,6 +76,9 @@ CONSTRAINTS = {
     "thread_count": [Integral, None],
     "verbose": ["boolean", Interval(Integral, 0, None, closed="left"), None],
     "metric_period": [COUNT, None],
+    "save_snapshot": ["boolean", None],
+    "snapshot_file": [str, os.PathLike, None],
+    "snapshot_interval": [AT_LEAST_0],
     "parity": AS_CATBOOST,
 }
 

@@ -73,6 +73,15 @@ class RankingBooster(Booster):
         self.seed, self.sums = seed, np.empty((3, len(y)))
         super().__init__(params, table, grower, objective, y, weight, start, seed)
 
+    def get_state(self):
+        """Return the arrays from which a snapshot continues, dict."""
+        return super().get_state() | {"draws": np.array(self.derivatives.draws)}
+
+    def set_state(self, arrays):
+        """Continue from the arrays of a snapshot."""
+        super().set_state(arrays)
+        self.derivatives.draws = int(arrays["draws"])
+
     def leaf_estimator(self, *given):
         """Return the `PairLeafEstimator`; the parameters are those of `LeafEstimator`."""
         return PairLeafEstimator(self.derivatives, self.seed, *given)

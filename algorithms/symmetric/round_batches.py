@@ -59,14 +59,22 @@ def can_batch(booster):
     )
 
 
-def add_in_batches(booster, count):
-    """Add rounds to a `Booster` for which `can_batch` holds.
+def add_in_batches(booster, count, after=None):
+    """Add rounds to a `Booster` for which `can_batch` holds, until it has ``count`` trees.
+
+    Parameters
+    ----------
+    booster : Booster
+    count : int
+    after : function without arguments that is called after each batch, optional
 
     Raises
     ------
     ValueError
         If a derivative or a leaf value is not finite.
     """
+    if len(booster.done) >= count:  # a snapshot has all trees
+        return
     booster.boost()
     batches = BATCHES[type(booster.grower)](booster)
     size = BatchSize(MAX_ROUNDS)
@@ -74,6 +82,8 @@ def add_in_batches(booster, count):
         booster.workers.check()
         n_rounds = min(count - len(booster.done), size.wanted)
         size.run(n_rounds, batches.add, n_rounds)
+        if after is not None:
+            after()
 
 
 class RoundBatches:

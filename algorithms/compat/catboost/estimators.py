@@ -15,14 +15,15 @@ from algorithms.compat.catboost.pool import (
 from algorithms.symmetric_boosting import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 
 HARMLESS_ARGUMENTS = """
-logging_level silent verbose_eval plot plot_file metric_period save_snapshot snapshot_file
-snapshot_interval thread_count verbose log_cout log_cerr task_type
+logging_level silent verbose_eval plot plot_file metric_period thread_count verbose log_cout
+log_cerr task_type
 """
 OTHER_ARGUMENTS = """
 text_features embedding_features graph baseline column_description init_model callbacks pairs
 export_parameters fstr_type shap_mode model_output interaction_indices shap_calc_type
 reference_data
 """
+SNAPSHOTS = ("save_snapshot", "snapshot_file", "snapshot_interval")  # parameters that fit takes
 NO_EFFECT = frozenset(HARMLESS_ARGUMENTS.split())
 UNSUPPORTED = frozenset(OTHER_ARGUMENTS.split())
 HIGHER_IS_BETTER = ("Accuracy", "AUC", "R2", "NDCG", "MAP")
@@ -113,7 +114,9 @@ class CatBoostMethods:
         cat_features : list of int or str, or None: those of the Pool
         others : dict, argument → value
         """
+        snapshots = {name: others.pop(name) for name in SNAPSHOTS if name in others}
         check_others(others)
+        self.set_params(**{name: one for name, one in snapshots.items() if one is not None})
         if cat_features is None and isinstance(X, Pool):
             cat_features = X.cat_features
         if cat_features is not None and len(cat_features):

@@ -110,6 +110,9 @@ def train(
     evals=None,
     early_stopping_rounds=None,
     init_model=None,
+    save_snapshot=None,
+    snapshot_file=None,
+    snapshot_interval=None,
     **others,
 ):
     """Train a model.
@@ -127,6 +130,8 @@ def train(
         Number of iterations without improvement after which training ends.
     init_model : CatBoost or fitted estimator, optional
         Model whose trees become the first trees of this one.
+    save_snapshot, snapshot_file, snapshot_interval : optional
+        Replace the parameters of these names.
     **others
         CatBoost's other arguments; they must be None or have no effect.
 
@@ -144,6 +149,9 @@ def train(
         eval_set=tables,
         early_stopping_rounds=early_stopping_rounds,
         init_model=init_model,
+        save_snapshot=save_snapshot,
+        snapshot_file=snapshot_file,
+        snapshot_interval=snapshot_interval,
     )
 
 

@@ -30,6 +30,7 @@ from algorithms.estimator.eval_sets import read_tables
 from algorithms.symmetric.base import BaseSymmetricBoosting, read_targets
 from algorithms.symmetric.class_weights import refuse_class_weights
 from algorithms.symmetric.fitted_model import ValuePredictions
+from algorithms.symmetric.initial_scores import InitialScores
 from algorithms.symmetric.query_pairs import TrainingQueries, query_weights, read_group_id
 from algorithms.symmetric.ranking_boosting import RankingBooster
 from algorithms.symmetric.ranking_metrics import QueryLabels, find_ranking_metric, mean_pair_loss
@@ -79,6 +80,7 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         use_best_model=None,
         early_stopping_rounds=None,
         verbose=None,
+        init_model=None,
     ):
         """Train the model.
 
@@ -104,6 +106,8 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
             Ids of the queries of each evaluation set.
         use_best_model, early_stopping_rounds, verbose : optional
             Replace the parameters of these names.
+        init_model : fitted estimator, TreeEnsemble or path of a model file, optional
+            Ranker whose trees become the first trees of this one.
 
         Returns
         -------
@@ -124,7 +128,8 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         n_tables = len(read_tables(eval_set, may_be_one=True))
         of_tables = read_eval_ids(eval_group_id, n_tables)
         queries = TrainingQueries(ids, pairs, pairs_weight, of_tables)
-        return self._fit((X, y, sample_weight), eval_set, given, queries)
+        initial = InitialScores(init_model, kind=type(self))
+        return self._fit((X, y, sample_weight), eval_set, given, queries, initial)
 
     def score(self, X, y, group_id=None, top=None, type="Base"):  # noqa: A002 - CatBoost's name
         """Return the mean NDCG of the queries.

@@ -157,8 +157,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         eval_baseline : array-like as ``baseline``, or a list with one for each set, optional
             Baselines of the evaluation sets; needed with ``baseline`` and ``eval_set``.
         init_model : fitted estimator, TreeEnsemble or path of a model file, optional
-            Model of numeric columns whose trees become the first trees of this one. Training
-            continues from its scores. ``best_iteration_`` and ``n_iter_`` count the new trees.
+            Model of the same columns whose trees become the first trees of this one. Training
+            continues from its scores. ``best_iteration_`` and ``n_iter_`` count the new trees. With
+            categorical columns it is not a TreeEnsemble, which lacks their target statistics.
 
         Returns
         -------
@@ -175,7 +176,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             "early_stopping_rounds": early_stopping_rounds,
             "verbose": verbose,
         }
-        initial = InitialScores(init_model, baseline, eval_baseline)
+        initial = InitialScores(init_model, baseline, eval_baseline, type(self))
         return self._fit((X, y, sample_weight), eval_set, given, initial=initial)
 
     def _fit(self, rows, eval_set, given, queries=None, initial=None):
@@ -208,6 +209,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
     def _train(self, X, y, sample_weight, tables):
         """Train with resolved parameter names."""
         warn_of_other_version(self.parity, stacklevel=4)
+        self._initial.predict(X, tables)
         categories, X, codes = fit_categories(X, self.cat_features)
         float64_ok = self.parity is None and categories is None  # then X is not copied
         X, y = read_rows(self, X, y=y, reset=True, float64_ok=float64_ok, **self._y_checks())
@@ -222,13 +224,13 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             self._keep_rows(kept)
         self._objective = self._find_objective()
         self._check_y(y, weight)
-        self._initial.check(self, tables, has_categories=categories is not None)
+        categorical = () if categories is None else categories.columns
+        self._initial.check(self, tables, categorical)
         uses_best = bool(tables) if self.use_best_model is None else self.use_best_model
         if uses_best and not tables:
             raise ValueError("use_best_model needs an eval_set")
         params = resolve(self, self._objective, X.shape, uses_best=uses_best)
         names = list(getattr(self, "feature_names_in_", []))
-        categorical = () if categories is None else categories.columns
         given = names, self._objective, X.shape[1], categorical
         params.signs = read_monotone(params, *given)
         check_shrink_rate(params, is_continued=self._initial.is_given)
@@ -328,8 +330,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         eval_sets = EvaluationSets(tables, None, initial.margins(len(tables)), every)
         stopping = SymmetricEarlyStopping(self, eval_sets, self._find_metric(), self._start)
         self._add_queries(stopping.eval_sets)
-        if tables and initial.trees:
-            stopping.begin(self._join(initial.trees, first=False))
+        initial.begin(stopping, self._join)
         path = find_path(params)
         snapshot = None if path is None else Snapshot(path, self, params, booster, stopping)
         is_over = snapshot is not None and snapshot.restore()
@@ -466,7 +467,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
                 kept = max(stopping.best_round + 1, self.best_model_min_trees or 1)
                 self._trees = self._trees[:kept]
         self._trees, self._start = shrink_trees(params, self._trees, self._start)
-        self._trees = self._initial.trees + self._trees
+        self._trees, self._derived = self._initial.prepend(self._trees, self._derived)
         self._take_ensemble()
 
 

@@ -26,6 +26,7 @@ from algorithms.symmetric.target_statistics import (
 MAX_ROWS = 2**53  # rows of a level: float64 holds all smaller integers
 INT32 = -(2**31), 2**31 - 1
 FORMULA = ("prior", "weight", "shift", "scale")
+PARTS = ("columns", "borders", "levels")  # of a projection
 
 
 def describe(derived):

@@ -39,6 +39,7 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
         eval_set=None,
         verbose=None,
         early_stopping_rounds=None,
+        init_model=None,
         **others,
     ):
         """Train the model.
@@ -59,6 +60,8 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
             Replace the parameters of these names.
         eval_set : Pool with group_id, or list of Pools, optional
             Evaluation sets.
+        init_model : fitted ranker, CatBoost, or path of a file in the JSON format, optional
+            Model whose trees become the first trees of this one.
         **others
             CatBoost's other arguments; they must be None or have no effect.
 
@@ -92,6 +95,7 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
             use_best_model=use_best_model,
             early_stopping_rounds=early_stopping_rounds,
             verbose=verbose,
+            init_model=getattr(init_model, "_model", init_model),
         )
 
     def predict(self, X, ntree_start=0, ntree_end=0, **others):

@@ -78,12 +78,14 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         Maximum number of leaves of "Lossguide"; the default is 31.
     min_data_in_leaf : int
         Minimum number of rows of a leaf that "Depthwise" and "Lossguide" split.
-    score_function : {"Cosine", "L2"}
+    score_function : {"Cosine", "L2", "NewtonCosine", "NewtonL2"}
+        The Newton scores weight rows by the second derivatives of the loss. CatBoost has them on
+        GPUs only.
     leaf_estimation_method : {"Newton", "Gradient", "Exact"}, optional
     leaf_estimation_iterations : int, optional
         Number of steps; the default depends on the loss.
-    leaf_estimation_backtracking : {"AnyImprovement", "No"}
-        Whether a step is halved until the loss falls.
+    leaf_estimation_backtracking : {"AnyImprovement", "No"}, optional
+        Whether a step is halved until the loss falls; it is by default, except with ``langevin``.
     boost_from_average : bool, optional
         Whether the initial score is the best constant instead of 0.
     has_time : bool
@@ -107,10 +109,19 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         sequence of at most n_features signs, a dict by column number or name, or text such as
         "(1,0,-1)" or "age:1,price:-1". ValueError with constraints on categorical columns, other
         trees than symmetric ones, "Ordered", `parity`, several scores or a ranking loss.
-    model_shrink_rate : float
-        s: before each tree but the first, the model so far is multiplied by 1 − s η.
+    model_shrink_rate : float, optional
+        s: before each tree but the first, the model so far is multiplied by 1 − s η. The default is
+        0; with ``langevin`` it is 0.001, or 0.01 for "Decreasing".
     model_shrink_mode : {"Constant", "Decreasing"}
         "Decreasing" multiplies by 1 − s / t before tree t + 1.
+    langevin : bool, optional
+        Whether noise is added to the derivatives and leaf values; see `symmetric/langevin.py`. By
+        default it is if ``diffusion_temperature`` is given.
+    diffusion_temperature : float, optional
+        T: the noise falls as it rises; 0 means no noise. The default is 10 000.
+    posterior_sampling : bool, optional
+        Langevin boosting with T = n and ``model_shrink_rate`` 1 / 2n for n rows, which makes
+        `virtual_ensembles_predict` a sample of the posterior.
     model_size_reg : float
         Penalty of statistics with many levels that no tree uses yet.
     boosting_type : {"Plain", "Ordered"}, optional

@@ -81,7 +81,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         score_function="Cosine",
         leaf_estimation_method=None,
         leaf_estimation_iterations=None,
-        leaf_estimation_backtracking="AnyImprovement",
+        leaf_estimation_backtracking=None,
         boost_from_average=None,
         boosting_type=None,
         has_time=False,
@@ -96,8 +96,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         ctr_target_border_count=None,
         model_size_reg=0.5,
         monotone_constraints=None,
-        model_shrink_rate=0.0,
+        model_shrink_rate=None,
         model_shrink_mode="Constant",
+        langevin=None,
+        diffusion_temperature=None,
+        posterior_sampling=None,
         loss_function=None,
         eval_metric=None,
         early_stopping_rounds=None,
@@ -233,6 +236,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         names = list(getattr(self, "feature_names_in_", []))
         given = names, self._objective, X.shape[1], categorical
         params.signs = read_monotone(params, *given)
+        if self._initial.is_given and self.model_shrink_rate is None:
+            params.model_shrink_rate = 0.0
         check_shrink_rate(params, is_continued=self._initial.is_given)
         params.random_seed = self._draw_seed()
         y = y.astype(np.float32)

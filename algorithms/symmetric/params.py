@@ -9,9 +9,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from algorithms.estimator.library_versions import AS_CATBOOST
 from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
+from algorithms.symmetric.boosting import NEWTON_SCORES
 from algorithms.symmetric.borders import CHOOSERS
 from algorithms.symmetric.ctr_options import read_ctrs
 from algorithms.symmetric.kernels.leaf_sums import QUANTILE, SOFTMAX
+from algorithms.symmetric.langevin import resolve_langevin
 from algorithms.symmetric.learning_rate import find_learning_rate
 from algorithms.symmetric.sampling import default_share
 
@@ -41,10 +43,10 @@ CONSTRAINTS = {
     "grow_policy": [StrOptions(set(GROW_POLICIES))],
     "max_leaves": [Interval(Integral, 2, MAX_LEAVES, closed="both"), None],
     "min_data_in_leaf": [COUNT],
-    "score_function": [StrOptions({"Cosine", "L2"})],
+    "score_function": [StrOptions({"Cosine", "L2", *NEWTON_SCORES})],
     "leaf_estimation_method": [StrOptions({"Newton", "Gradient", "Exact"}), None],
     "leaf_estimation_iterations": [COUNT, None],
-    "leaf_estimation_backtracking": [StrOptions({"AnyImprovement", "No"})],
+    "leaf_estimation_backtracking": [StrOptions({"AnyImprovement", "No"}), None],
     "boost_from_average": ["boolean", None],
     "boosting_type": [StrOptions({"Plain", "Ordered"}), None],
     "has_time": ["boolean"],
@@ -59,8 +61,11 @@ CONSTRAINTS = {
     "ctr_target_border_count": [Interval(Integral, 1, MAX_BORDERS, closed="both"), None],
     "model_size_reg": [AT_LEAST_0],
     "monotone_constraints": ["array-like", dict, str, None],
-    "model_shrink_rate": [AT_LEAST_0],
+    "model_shrink_rate": [AT_LEAST_0, None],
     "model_shrink_mode": [StrOptions({"Constant", "Decreasing"})],
+    "langevin": ["boolean", None],
+    "diffusion_temperature": [AT_LEAST_0, None],
+    "posterior_sampling": ["boolean", None],
     "loss_function": [str, None],
     "eval_metric": [str, callable, None],
     "early_stopping_rounds": [COUNT, None],
@@ -101,6 +106,7 @@ def resolve(params, objective, shape, *, uses_best):
     found = copy(params)
     n_rows, n_features = shape
     check_boosting(params, objective)
+    check_score_function(params, objective)
     check_grow_policy(params)
     if params.max_leaves is None:
         found.max_leaves = LEAVES
@@ -108,6 +114,7 @@ def resolve(params, objective, shape, *, uses_best):
     l2 = objective.default_l2 if params.l2_leaf_reg is None else params.l2_leaf_reg
     found.l2_leaf_reg = MIN_L2 if l2 == 0 else l2
     method = found.leaf_estimation_method = read_method(params, objective)
+    resolve_langevin(found, n_rows)
     if params.leaf_estimation_iterations is None:
         found.leaf_estimation_iterations = objective.default_iterations(
             method, params.iterations, n_features
@@ -161,6 +168,22 @@ def read_method(params, objective):
             f"leaf_estimation_method='Newton' needs second derivatives; {objective.name} has none"
         )
     return method
+
+
+def check_score_function(params, objective):
+    """Raise ValueError if the training does not support a Newton score."""
+    name = params.score_function
+    if name not in NEWTON_SCORES:
+        return
+    if params.parity is not None:
+        raise ValueError(f"score_function={name!r} is not supported with parity='catboost'")
+    if params.boosting_type == "Ordered":
+        raise ValueError(f"score_function={name!r} needs boosting_type='Plain'")
+    if objective.kind == QUANTILE or objective.has_several_outputs:
+        raise ValueError(
+            f"score_function={name!r} needs second derivatives, which are not used for loss "
+            f"{objective.name}: use 'L2' or 'Cosine'"
+        )
 
 
 def check_boosting(params, objective):

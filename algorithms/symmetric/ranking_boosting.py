@@ -6,8 +6,8 @@ that their mean over the rows is 0: the same number added to all scores changes 
 
 import numpy as np
 
-from algorithms.symmetric.boosting import Booster
-from algorithms.symmetric.kernels.leaf_sums import DER1, WEIGHT
+from algorithms.symmetric.boosting import LEAST, Booster
+from algorithms.symmetric.kernels.leaf_sums import DER1, DER2, WEIGHT
 from algorithms.symmetric.leaf_values import MIN_WEIGHT, LeafEstimator
 from algorithms.symmetric.query_pairs import query_weights
 from algorithms.symmetric.ranking_objectives import PAIRLOGIT, PairDerivatives
@@ -85,6 +85,11 @@ class RankingBooster(Booster):
     def leaf_estimator(self, *given):
         """Return the `PairLeafEstimator`; the parameters are those of `LeafEstimator`."""
         return PairLeafEstimator(self.derivatives, self.seed, *given)
+
+    def _curvature(self, out):
+        """Return the sums of the curvatures of the pairs of each row, as in the base class."""
+        out[0] = np.maximum(-self.sums[DER2], LEAST)
+        return out
 
     def _differentiate(self, score, y, weight, g):
         """Write the derivatives of −loss; the weights of the tree's rows are those of their pairs.

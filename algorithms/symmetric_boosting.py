@@ -155,7 +155,8 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
     save_snapshot : bool, optional
         Whether the state of the training is saved, so that it continues if it is interrupted: `fit`
         with the same parameters and data reads the file, and gives the model of an uninterrupted
-        training. ``iterations`` may be larger. ValueError with another training's file.
+        training. ``iterations`` may be larger if it changes no default, such as that of
+        ``learning_rate``. ValueError with another training's file.
     snapshot_file : str or path, optional
         File of the snapshots, "experiment.cbsnapshot" by default. A relative path is below
         ``train_dir``, which is "catboost_info" by default.

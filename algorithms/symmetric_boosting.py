@@ -79,12 +79,14 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         Maximum number of leaves of "Lossguide"; the default is 31.
     min_data_in_leaf : int
         Minimum number of rows of a leaf that "Depthwise" and "Lossguide" split.
-    score_function : {"Cosine", "L2"}
+    score_function : {"Cosine", "L2", "NewtonCosine", "NewtonL2"}
+        The Newton scores weight rows by the second derivatives of the loss. CatBoost has them on
+        GPUs only.
     leaf_estimation_method : {"Newton", "Gradient", "Exact"}, optional
     leaf_estimation_iterations : int, optional
         Number of steps; the default depends on the loss.
-    leaf_estimation_backtracking : {"AnyImprovement", "No"}
-        Whether a step is halved until the loss falls.
+    leaf_estimation_backtracking : {"AnyImprovement", "No"}, optional
+        Whether a step is halved until the loss falls; it is by default, except with ``langevin``.
     boost_from_average : bool, optional
         Whether the initial score is the best constant instead of 0.
     has_time : bool
@@ -114,10 +116,19 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         as "(1,0.5)" or "age:0.5,3:2". See `symmetric/feature_penalties.py`.
     penalties_coefficient : float
         Factor of both penalties.
-    model_shrink_rate : float
-        s: before each tree but the first, the model so far is multiplied by 1 − s η.
+    model_shrink_rate : float, optional
+        s: before each tree but the first, the model so far is multiplied by 1 − s η. The default is
+        0; with ``langevin`` it is 0.001, or 0.01 for "Decreasing".
     model_shrink_mode : {"Constant", "Decreasing"}
         "Decreasing" multiplies by 1 − s / t before tree t + 1.
+    langevin : bool, optional
+        Whether noise is added to the derivatives and leaf values; see `symmetric/langevin.py`. By
+        default it is if ``diffusion_temperature`` is given.
+    diffusion_temperature : float, optional
+        T: the noise falls as it rises; 0 means no noise. The default is 10 000.
+    posterior_sampling : bool, optional
+        Langevin boosting with T = n and ``model_shrink_rate`` 1 / 2n for n rows, which makes
+        `virtual_ensembles_predict` a sample of the posterior.
     model_size_reg : float
         Penalty of statistics with many levels that no tree uses yet.
     boosting_type : {"Plain", "Ordered"}, optional
@@ -157,6 +168,16 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         Print the metrics of the evaluation sets, every n-th iteration.
     metric_period : int, optional
         n if ``verbose`` is True.
+    save_snapshot : bool, optional
+        Whether the state of the training is saved, so that it continues if it is interrupted: `fit`
+        with the same parameters and data reads the file, and gives the model of an uninterrupted
+        training. ``iterations`` may be larger if it changes no default, such as that of
+        ``learning_rate``. ValueError with another training's file.
+    snapshot_file : str or path, optional
+        File of the snapshots, "experiment.cbsnapshot" by default. A relative path is below
+        ``train_dir``, which is "catboost_info" by default.
+    snapshot_interval : float
+        Number of seconds between snapshots; the last one is saved at the end.
     parity : {"catboost"}, optional
         Build exactly CatBoost's trees by following its arithmetic and its random numbers; slower.
     class_names : list, optional

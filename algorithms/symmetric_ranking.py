@@ -22,6 +22,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from sklearn.utils import assert_all_finite
 
 from algorithms.compat.inputs import as_vector
 from algorithms.declarations import capacities, search_spaces
@@ -29,10 +30,16 @@ from algorithms.estimator.eval_sets import read_tables
 from algorithms.symmetric.base import BaseSymmetricBoosting, read_targets
 from algorithms.symmetric.class_weights import refuse_class_weights
 from algorithms.symmetric.fitted_model import ValuePredictions
+from algorithms.symmetric.initial_scores import InitialScores
 from algorithms.symmetric.query_pairs import TrainingQueries, query_weights, read_group_id
 from algorithms.symmetric.ranking_boosting import RankingBooster
-from algorithms.symmetric.ranking_metrics import QueryLabels, find_ranking_metric
-from algorithms.symmetric.ranking_objectives import NAMES, PAIRLOGIT, find_ranking_objective
+from algorithms.symmetric.ranking_metrics import QueryLabels, find_ranking_metric, mean_pair_loss
+from algorithms.symmetric.ranking_objectives import (
+    NAMES,
+    PAIRLOGIT,
+    draw_pairs,
+    find_ranking_objective,
+)
 from algorithms.symmetric_boosting import SymmetricAdapter
 from harness import Accepts, Algorithm, Task, hookimpl
 
@@ -55,6 +62,8 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
     """
 
     _objective_names: ClassVar = frozenset(NAMES)
+    _usual_importance = "LossFunctionChange"
+    _labeled_row_names = ("X", "y", "group_id", "sample_weight")
 
     def fit(
         self,
@@ -72,6 +81,7 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         early_stopping_rounds=None,
         verbose=None,
         callbacks=None,
+        init_model=None,
     ):
         """Train the model.
 
@@ -99,6 +109,8 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
             Replace the parameters of these names.
         callbacks : list of objects, optional
             As in `SymmetricBoostingClassifier.fit`.
+        init_model : fitted estimator, TreeEnsemble or path of a model file, optional
+            Ranker whose trees become the first trees of this one.
 
         Returns
         -------
@@ -120,7 +132,8 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         of_tables = read_eval_ids(eval_group_id, n_tables)
         queries = TrainingQueries(ids, pairs, pairs_weight, of_tables)
         rows, listening = (X, y, sample_weight), (callbacks, None)
-        return self._fit(rows, eval_set, given, queries, listening=listening)
+        initial = InitialScores(init_model, kind=type(self))
+        return self._fit(rows, eval_set, given, queries, initial, listening)
 
     def score(self, X, y, group_id=None, top=None, type="Base"):  # noqa: A002 - CatBoost's name
         """Return the mean NDCG of the queries.
@@ -178,6 +191,28 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
     def _find_metric(self, wanted):
         """Return a metric, as `find_ranking_metric` does; None means that of the loss."""
         return find_ranking_metric(wanted, self._objective)
+
+    def _loss_measure(self, rows, raw):
+        """Return a function that measures the loss of raw scores, as in the base class.
+
+        It is the loss of the given or all pairs for PairLogit. YetiRank has the negative NDCG, or
+        the loss of the pairs that it draws if all labels are between 0 and 1, as in CatBoost.
+        """
+        objective = find_ranking_objective(self._resolved().loss_function or self.objective)
+        y, weight = self._encode_y(rows.y), rows.weights()
+        assert_all_finite(y, input_name="the label")
+        queries = TrainingQueries(rows.group_id, rows.pairs, rows.pairs_weight)
+        queries.read(len(y))
+        of_query = query_weights(np.empty(0) if weight is None else weight, queries.bounds)
+        if objective.name == PAIRLOGIT:
+            pairs = queries.find_pairs(y, of_query)
+        elif y.min() >= 0.0 and y.max() <= 1.0:
+            pairs = draw_pairs(objective, y, queries.bounds, of_query, raw[:, 0])
+        else:
+            metric = find_ranking_metric("NDCG", objective)[1]
+            labels = QueryLabels(y, queries.bounds)
+            return lambda score: -metric(labels, score[:, 0], weight)
+        return lambda score: mean_pair_loss(pairs, score[:, 0])
 
     def _add_queries(self, eval_sets):
         """Replace the labels of the evaluation sets by `QueryLabels`."""

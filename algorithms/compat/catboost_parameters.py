@@ -24,12 +24,14 @@ best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
 metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
 fold_permutation_block cat_features one_hot_max_size max_ctr_complexity simple_ctr
 combinations_ctr ctr_target_border_count model_size_reg monotone_constraints grow_policy
-model_shrink_rate model_shrink_mode ignored_features class_names eval_fraction
+ignored_features class_names eval_fraction
 feature_weights first_feature_use_penalties per_object_feature_penalties penalties_coefficient
+model_shrink_rate model_shrink_mode langevin diffusion_temperature posterior_sampling
+save_snapshot snapshot_file snapshot_interval
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
-    " train_final_model save_snapshot snapshot_file snapshot_interval metadata",
+    " train_final_model metadata",
     "it is about memory and speed": "used_ram_limit gpu_ram_part pinned_memory_size"
     " dev_score_calc_obj_block_size dev_efb_max_buckets gpu_cat_features_storage data_partition",
     "the number of classes is that of y": "classes_count",
@@ -38,6 +40,10 @@ NO_EFFECT = {
     "it is about the library's files": "final_ctr_computation_mode",
     "labels decide the classes": "target_border",
 }
+ENCODE_TEXT = (
+    "turn text columns into numbers first, for example by scikit-learn's TfidfVectorizer, and give "
+    "them in place of the text"
+)
 REFUSED = [  # name, synonyms, harmless values, reason
     ("task_type", "", ("CPU", None), "there is no GPU code here"),
     ("devices", "device_config", (None,), "there is no GPU code here"),
@@ -47,15 +53,12 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("counter_calc_method", "", ("SkipTest", None), "Counter counts the training rows"),
     ("ctr_leaf_count_limit", "", (None,), "all levels are kept"),
     ("ctr_history_unit", "", ("Sample", None), "each row counts"),
-    ("text_features", "", (None,), "encode the text"),
+    ("text_features", "", (None,), ENCODE_TEXT),
     ("embedding_features", "", (None,), "give their values as columns"),
-    ("tokenizers", "", (None,), "encode the text"),
-    ("dictionaries", "", (None,), "encode the text"),
-    ("feature_calcers", "", (None,), "encode the text"),
-    ("text_processing", "", (None,), "encode the text"),
-    ("langevin", "", (False, None), "Langevin boosting is not supported"),
-    ("diffusion_temperature", "", (None,), "Langevin boosting is not supported"),
-    ("posterior_sampling", "", (False, None), "posterior sampling is not supported"),
+    ("tokenizers", "", (None,), ENCODE_TEXT),
+    ("dictionaries", "", (None,), ENCODE_TEXT),
+    ("feature_calcers", "", (None,), ENCODE_TEXT),
+    ("text_processing", "", (None,), ENCODE_TEXT),
     ("sampling_frequency", "", ("PerTree", None), "rows are drawn for each tree"),
     ("sampling_unit", "", ("Object", None), "rows are drawn one by one"),
     ("random_score_type", "", ("NormalWithModelSizeDecrease", None), "the noise is normal"),

@@ -260,8 +260,9 @@ class CategoricalSplits:
             name = saved["identifier"]
             if kept.setdefault(name, table) is not table:
                 raise ModelFileError(
-                    "CatBoost's format has one table for statistics that differ by the borders of "
-                    "the target only: use format='harness'"
+                    "CatBoost's format has one table for each kind of statistic of some columns; "
+                    "this model has several, which differ by the borders of the target only or "
+                    "come from init_model: use format='harness'"
                 )
             if name not in data:
                 hashes = self.derived["projections"][table["projection"]]["hashes"]

@@ -72,7 +72,7 @@ def read(document):
             raise ModelFileError(f"it has {name}; only numeric and categorical columns can be read")
     if TREES not in document and NODES not in document:
         raise ModelFileError("it has no trees")
-    name = loss_of(document)
+    name = loss_of(document).partition(":")[0]
     if name not in LINKS:
         raise ModelFileError(f"the loss_function {name!r} is not supported")
     scale, bias = document.get("scale_and_bias", (1.0, [0.0]))
@@ -123,14 +123,16 @@ def read_features(document):
 
 
 def loss_of(document):
-    """Return the name of the loss; raise ModelFileError if it is not stored."""
+    """Return the loss, such as "Quantile:alpha=0.9"; raise ModelFileError if it is not stored."""
     try:
-        name = document["model_info"]["params"]["loss_function"]["type"]
-    except (KeyError, TypeError):
+        loss = document["model_info"]["params"]["loss_function"]
+        name, given = loss["type"], loss.get("params") or {}
+        options = [f"{key}={given[key]}" for key in given if not key.startswith("__")]
+    except (KeyError, TypeError, AttributeError):
         raise ModelFileError("its loss_function is not stored") from None
     if not isinstance(name, str):
         raise ModelFileError("the name of its loss_function is not text")
-    return name
+    return f"{name}:{';'.join(options)}" if options else name
 
 
 def labels_of(document):

@@ -156,7 +156,8 @@ class SavedModel:
             classes = labels_of(labels) if labels else np.array(ensemble.classes)
         for name in self._saved_facts:
             self.__dict__.pop(name, None)
-        if file.objective in self._objective_names:
+        objective = file.objective or ""  # with options after a colon in CatBoost's files
+        if not self._objective_names.isdisjoint((objective, objective.partition(":")[0])):
             self.objective = file.objective
         self.set_params(**params)
         self.n_features_in_ = ensemble.n_features

@@ -42,7 +42,7 @@ class Contributions:
         return result[:, 0] if result.shape[1] == 1 else result
 
 
-def contributions(ensemble, X, threads=1):
+def contributions(ensemble, X, threads=1, players=None):
     """Return the SHAP values of the raw scores, float64 (n_rows, n_outputs, n_features + 1).
 
     The last column is the base: the mean score, weighted by the covers. The sum over a row is its
@@ -55,13 +55,16 @@ def contributions(ensemble, X, threads=1):
     X : array, frame or sparse matrix, as in ``ensemble.raw``
     threads : int
         The result is bitwise the same for any number.
+    players : int64 (n_features,), optional
+        The feature that stands for each feature: features with the same one are known or unknown
+        together, and their joint value is in its column. By default each feature stands for itself.
 
     Raises
     ------
     ValueError
         If the prediction is the median of trees, covers are unknown, or leaves are linear models.
     """
-    explainer = Explainer(ensemble)
+    explainer = Explainer(ensemble, players)
     parts = [explainer.explain(part, threads) for _, part in ensemble.chunks(X)]
     none = np.empty((0, ensemble.n_outputs, ensemble.n_features + 1))
     return np.concatenate([none, *parts])
@@ -90,9 +93,12 @@ def interactions(ensemble, X, threads=1):
 
 
 class Explainer:
-    """TreeSHAP explainer with the trees of an ensemble and their edges."""
+    """TreeSHAP explainer with the trees of an ensemble and their edges.
 
-    def __init__(self, ensemble):
+    The parameters are those of `contributions`.
+    """
+
+    def __init__(self, ensemble, players=None):
         self.ensemble = ensemble
         if ensemble.combination == "median":
             raise ValueError("the median of trees is not a sum of contributions")
@@ -104,7 +110,7 @@ class Explainer:
             raise ValueError("these trees have no covers, which contributions need")
         self.numbers, steps, bits = pack(ensemble)
         self.reading = reading_of(ensemble)
-        edges, depth, reach = find_edges(ensemble)
+        edges, depth, reach = find_edges(ensemble, players)
         total = 1.0 if ensemble.combination == "sum" else ensemble.weight.sum()
         values = summed_values(ensemble) / total
         self.base = mean_scores(ensemble, reach, values)
@@ -230,8 +236,13 @@ def quadrature(counts):
     return Points(t, weight, counts.astype(np.int64))
 
 
-def find_edges(e):
+def find_edges(e, players=None):
     """Return the edge above every node, with its depth and probability.
+
+    Parameters
+    ----------
+    e : harness.TreeEnsemble
+    players : as in `contributions`
 
     Returns
     -------
@@ -240,6 +251,7 @@ def find_edges(e):
     reach : float64 (n_nodes,), fraction of the rows that reach the node, by the covers
     """
     start = np.repeat(e.offsets[:-1], np.diff(e.offsets))
+    feature = e.feature if players is None else players[e.feature]
     inner = np.flatnonzero(e.left >= 0)
     parent = np.full(e.n_nodes, -1)  # index in the whole ensemble
     parent[e.left[inner]] = parent[e.right[inner]] = inner
@@ -249,11 +261,11 @@ def find_edges(e):
     ends = np.flatnonzero(parent >= 0)
     above = parent[ends]
     edges["parent"][ends] = above - start[ends]
-    edges["feature"][ends] = e.feature[above]
+    edges["feature"][ends] = feature[above]
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(e.cover[above] > 0, e.cover[ends] / e.cover[above], 0.0)
     edges["ratio"][ends] = ratio
-    before = last_of_feature(e.feature, parent)
+    before = last_of_feature(feature, parent)
     edges["before"] = np.where(before >= 0, before - start, 0)
     depth, reach = np.zeros(e.n_nodes, np.int64), np.ones(e.n_nodes)
     for level in levels(e):

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight
 
 from algorithms.compat.catboost_parameters import CATBOOST
@@ -51,6 +52,7 @@ from algorithms.symmetric.params import (
 )
 from algorithms.symmetric.round_batches import add_in_batches, can_batch
 from algorithms.symmetric.shrinkage import check_shrink_rate, shrink_trees
+from algorithms.symmetric.snapshots import Snapshot, find_path
 from algorithms.symmetric.uncertainty import NormalBooster
 
 ALL_EQUAL = np.empty(0, np.float32)
@@ -86,7 +88,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         score_function="Cosine",
         leaf_estimation_method=None,
         leaf_estimation_iterations=None,
-        leaf_estimation_backtracking="AnyImprovement",
+        leaf_estimation_backtracking=None,
         boost_from_average=None,
         boosting_type=None,
         has_time=False,
@@ -105,8 +107,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         first_feature_use_penalties=None,
         per_object_feature_penalties=None,
         penalties_coefficient=1.0,
-        model_shrink_rate=0.0,
+        model_shrink_rate=None,
         model_shrink_mode="Constant",
+        langevin=None,
+        diffusion_temperature=None,
+        posterior_sampling=None,
         loss_function=None,
         eval_metric=None,
         custom_metric=None,
@@ -126,6 +131,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         thread_count=None,
         verbose=None,
         metric_period=None,
+        save_snapshot=None,
+        snapshot_file=None,
+        snapshot_interval=600,
         parity=None,
         **kwargs,
     ):
@@ -169,8 +177,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         eval_baseline : array-like as ``baseline``, or a list with one for each set, optional
             Baselines of the evaluation sets; needed with ``baseline`` and ``eval_set``.
         init_model : fitted estimator, TreeEnsemble or path of a model file, optional
-            Model of numeric columns whose trees become the first trees of this one. Training
-            continues from its scores. ``best_iteration_`` and ``n_iter_`` count the new trees.
+            Model of the same columns whose trees become the first trees of this one. Training
+            continues from its scores. ``best_iteration_`` and ``n_iter_`` count the new trees. With
+            categorical columns it is not a TreeEnsemble, which lacks their target statistics.
         callbacks : list of objects, optional
             ``after_iteration(info)`` of each is called after each iteration and returns whether to
             continue; see `symmetric/iteration_history.py`.
@@ -192,7 +201,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             "early_stopping_rounds": early_stopping_rounds,
             "verbose": verbose,
         }
-        initial = InitialScores(init_model, baseline, eval_baseline)
+        initial = InitialScores(init_model, baseline, eval_baseline, type(self))
         rows = X, y, sample_weight
         listening = callbacks, eval_sample_weight
         return self._fit(rows, eval_set, given, initial=initial, listening=listening)
@@ -252,6 +261,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
     def _train(self, X, y, sample_weight, tables):
         """Train with resolved parameter names."""
         warn_of_other_version(self.parity, stacklevel=4)
+        self._initial.predict(X, tables)
         categories, X, codes = fit_categories(X, self.cat_features)
         float64_ok = self.parity is None and categories is None  # then X is not copied
         X, y = read_rows(self, X, y=y, reset=True, float64_ok=float64_ok, **self._y_checks())
@@ -266,18 +276,20 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             self._keep_rows(kept)
         self._objective = self._find_objective()
         self._check_y(y, weight)
-        self._initial.check(self, tables, has_categories=categories is not None)
         if self._follows_catboost and not tables:  # both are ignored there
             self.use_best_model = self.early_stopping_rounds = None
+        categorical = () if categories is None else categories.columns
+        self._initial.check(self, tables, categorical)
         uses_best = bool(tables) if self.use_best_model is None else self.use_best_model
         if uses_best and not tables:
             raise ValueError("use_best_model needs an eval_set")
         params = resolve(self, self._objective, X.shape, uses_best=uses_best)
         names = list(getattr(self, "feature_names_in_", []))
-        categorical = () if categories is None else categories.columns
         given = names, self._objective, X.shape[1], categorical
         params.signs = read_monotone(params, *given)
         params.penalties = read_penalties(params, names, X.shape[1])
+        if self._initial.is_given and self.model_shrink_rate is None:
+            params.model_shrink_rate = 0.0
         check_shrink_rate(params, is_continued=self._initial.is_given)
         params.random_seed = self._draw_seed()
         y = y.astype(np.float32)
@@ -333,6 +345,22 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_classifier = hasattr(self, "classes_")
         return find_metric(wanted, self._objective, is_classifier=is_classifier)
 
+    def _loss_measure(self, rows, _raw):
+        """Return a function that measures the loss of raw scores, for `loss_change.loss_changes`.
+
+        Parameters
+        ----------
+        rows : LabeledRows
+        raw : float64 (n_rows, n_scores), raw scores of the model
+        """
+        core = self._resolved()
+        core.loss_function = core.loss_function or self.objective  # which a library's file sets
+        core.eval_metric, core._objective = None, core._find_objective()  # noqa: SLF001 - a copy
+        y, weight = core._encode_y(rows.y), rows.weights()  # noqa: SLF001 - as above
+        assert_all_finite(y, input_name="the label")
+        _, metric, _ = core._find_metric(None)  # noqa: SLF001 - as above
+        return lambda score: metric(y, self.ensemble_.from_raw(score), weight)
+
     def _add_queries(self, eval_sets):
         """Add the queries to the labels of evaluation sets; only a ranker has queries."""
 
@@ -375,18 +403,24 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         history = self._start_history(bool(tables))
         stopping = SymmetricEarlyStopping(self, eval_sets, history.metrics, self._start)
         self._add_queries(stopping.eval_sets)
-        if tables and initial.trees:
-            stopping.begin(self._join(initial.trees, first=False))
+        initial.begin(stopping, self._join)
+        path = find_path(params)
+        parts = booster, stopping, history
+        snapshot = None if path is None else Snapshot(path, self, params, *parts)
+        is_over = snapshot is not None and snapshot.restore()
         if not (tables or history.is_used) and can_batch(booster):
-            add_in_batches(booster, params.iterations)
-        for _ in range(params.iterations - len(booster.done)):
+            add_in_batches(booster, params.iterations, snapshot and snapshot.save_if_due)
+        while len(booster.done) < params.iterations and not is_over:
             stopping.shrink(booster.shrink())
             tree = booster.boost()
             for one, codes in zip(stopping.eval_sets, codes_of, strict=False):
                 one.X = self._derived.append(one.X, codes)
             is_over = bool(tables) and stopping.is_over(self._join([tree], first=False))
-            if history.add(booster, stopping) or is_over:
-                break
+            is_over = history.add(booster, stopping) or is_over
+            if snapshot is not None:
+                snapshot.save_if_due()
+        if snapshot is not None:
+            snapshot.save(is_over=is_over)
         stopping.end()
         self._learning_history = history.learning
         self._trees = booster.done
@@ -517,7 +551,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
                 kept = max(stopping.best_round + 1, self.best_model_min_trees or 1)
                 self._trees = self._trees[:kept]
         self._trees, self._start = shrink_trees(params, self._trees, self._start)
-        self._trees = self._initial.trees + self._trees
+        self._trees, self._derived = self._initial.prepend(self._trees, self._derived)
         self._take_ensemble()
 
 

@@ -7,17 +7,26 @@ F_m = F_{m−1} + η tree_m            tree_m grown on the derivatives of the lo
 import math
 
 import numpy as np
+from scipy.special import softmax
 
 from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric.kernels import leaf_sums as kinds
-from algorithms.symmetric.kernels.leaf_sums import differentiate, differentiate_classes
+from algorithms.symmetric.kernels.leaf_sums import (
+    DER2,
+    differentiate,
+    differentiate_classes,
+    sum_leaves,
+)
 from algorithms.symmetric.kernels.row_sampling import sum_squares
+from algorithms.symmetric.langevin import make_noise
 from algorithms.symmetric.leaf_values import LeafEstimator
 from algorithms.symmetric.sampling import draw_weights
 from algorithms.symmetric.shrinkage import shrink_factor, shrink_scores
 
 ROWS = 8192  # rows whose derivatives one task computes
 SAMPLE, GROWTH = range(2)  # salts of seeds
+LEAST = 1e-30  # curvature of a row, so that a row without one still counts with its gradient
+NEWTON_SCORES = ("NewtonL2", "NewtonCosine")  # with curvatures as weights
 
 
 class Booster:
@@ -39,7 +48,9 @@ class Booster:
     def __init__(self, params, table, grower, objective, y, weight, start, seed):
         self.params, self.table, self.grower, self.objective = params, table, grower, objective
         self.y, self.weight, self.seed, self.workers = y, weight, seed, grower.workers
+        self.langevin = make_noise(params, seed)
         self.leaves = self.leaf_estimator(params, objective, y, weight, self.workers)
+        self.leaves.langevin = self.langevin
         self.rate = float(np.float32(params.learning_rate))
         self.score = np.empty((len(start), len(y)))
         self.score.T[:] = (np.exp(start) if objective.is_exp else start).T
@@ -70,6 +81,17 @@ class Booster:
     def _multiply_scores(self, factor):
         """Multiply the scores of all rows by a factor."""
         shrink_scores(self.score, factor, is_exp=self.objective.is_exp)
+
+    def get_state(self):
+        """Return the arrays from which a snapshot continues, dict."""
+        draws = 0 if self.langevin is None else self.langevin.draws
+        return {"score": self.score, "langevin_draws": np.array(draws)}
+
+    def set_state(self, arrays):
+        """Continue from the arrays of a snapshot."""
+        self.score[:] = arrays["score"]
+        if self.langevin is not None:
+            self.langevin.draws = int(arrays["langevin_draws"])
 
     def _grow(self, number):
         """Return the grown tree: its splits, and the leaf of each row."""
@@ -108,10 +130,51 @@ class Booster:
         """Return the derivatives and weights of the sampled rows."""
         last = self.done[-1].values if self.done else None
         drawn = draw_weights(self.params, self.g, last, seed, self.workers)
-        if not len(drawn):
-            return self.g, self.weight
-        weight = drawn * self.weight if len(self.weight) else drawn
-        return self.g * drawn, weight
+        g, weight = self.g, self._score_weight()
+        if len(drawn):
+            g, weight = g * drawn, drawn * weight if len(weight) else drawn
+        if self.langevin is not None:
+            g = self.langevin.add_to_derivatives(g)
+        return g, weight
+
+    def _score_weight(self):
+        """Return the weights of the rows in split scores, before sampling.
+
+        They are those of the training, or the curvatures of the loss for Newton scores: float32
+        (n_rows,), with several scores (n_scores, n_rows); or (0,) if all are 1.
+        """
+        if self.params.score_function not in NEWTON_SCORES:
+            return self.weight
+        found = self._curvature(np.empty(self.score.shape, np.float32))
+        return found if len(found) > 1 else found[0]
+
+    def _curvature(self, out):
+        """Return the curvature of the loss in each score of each row, at least `LEAST`.
+
+        Parameters
+        ----------
+        out : float32 (n_scores, n_rows), written
+        """
+        objective = self.objective
+        if objective.kind == kinds.SOFTMAX:
+            p = softmax(self.score, axis=0)
+            weight = self.weight if len(self.weight) else 1.0
+            return np.maximum((p * (1.0 - p) * weight).astype(np.float32), LEAST)
+
+        n_rows, kind = len(self.y), (objective.kind, objective.slope)
+
+        def share(first, last):
+            for start in range(first * ROWS, min(last * ROWS, n_rows), ROWS):
+                rows = slice(start, min(start + ROWS, n_rows))
+                y, weight = self.y[rows], self.weight[rows]
+                leaf_of = np.arange(len(y), dtype=np.uint16)  # a leaf for each row
+                sums = np.zeros((1, len(y), 3))
+                given = self.score[0, rows], y, weight, leaf_of, len(y)
+                sum_leaves(*kind, *given, sums, 0, 1)
+                out[0, rows] = np.maximum(-sums[0, :, DER2], LEAST)
+
+        self.workers.share(share, -(-len(self.y) // ROWS))
+        return out
 
     def _noise(self, g, number):
         """Return the standard deviation of the noise of split scores.
@@ -126,6 +189,8 @@ class Booster:
             return 0.0
         left = self.noise_decay(number)
         deviation = math.sqrt(sum_squares(g.ravel(order="K")) / max(g.shape[1], 1))
+        if self.langevin is not None:  # that of the noisy derivatives
+            deviation = math.hypot(deviation, self.langevin.sigma * math.sqrt(len(g)))
         return strength * deviation * left / (1.0 + left)
 
     def noise_decay(self, number):

@@ -14,6 +14,7 @@ import numpy as np
 from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric.combination_search import CombinationSearch
 from algorithms.symmetric.derived_columns import Indicator
+from algorithms.symmetric.derived_files import describe_parts, read_parts
 from algorithms.symmetric.feature_penalties import columns_of_source, columns_of_split
 from algorithms.symmetric.grower import SMALL, SymmetricGrower, quantiles_of
 from algorithms.symmetric.kernels.category_tree import BIN, LISTED
@@ -53,6 +54,22 @@ class CategoryGrower(SymmetricGrower):
         self.all_rows = np.empty((shape[0], shape[2], shape[1]), np.uint8)
         self.tables = [self._static_table(k) for k in range(len(data.orders))]
         super().__init__(params, self.tables[0], n_outputs, workers)
+
+    def get_state(self):
+        """Return the arrays and the JSON values from which a snapshot continues, two dicts."""
+        arrays, _ = super().get_state()
+        arrays["is_exempt"] = self.is_exempt
+        if "search" in self.__dict__:
+            arrays |= self.search.get_state()
+        return arrays, {"used": [[kind, describe_parts(own)] for kind, own in self.used_groups]}
+
+    def set_state(self, arrays, values):
+        """Continue from the arrays and the JSON values of a snapshot."""
+        super().set_state(arrays, values)
+        self.is_exempt[:] = arrays["is_exempt"]
+        self.used_groups.update((kind, read_parts(own)) for kind, own in values["used"])
+        if "used_keys" in arrays:
+            self.search.set_state(arrays)
 
     def _column_signs(self):
         """Return the monotone constraint of each static column, int64 (n_columns,)."""

@@ -176,6 +176,22 @@ class CombinationSearch:
         if used is not search.used:
             self.tree = self.tree._replace(search=search._replace(used=used))
 
+    def get_state(self):
+        """Return the projections that trees use, as arrays of a snapshot, dict."""
+        used, count = self.tree.search.used, int(self.tree.search.state[fields.USED])
+        return {"used_keys": used.keys[:count], "used_exempt": used.is_exempt[:count]}
+
+    def set_state(self, arrays):
+        """Continue from the arrays of a snapshot."""
+        search, count = self.tree.search, len(arrays["used_keys"])
+        used = search.used
+        while count > len(used.keys):
+            used = grow_projections(used, 0)
+        used.keys[:count], used.is_exempt[:count] = arrays["used_keys"], arrays["used_exempt"]
+        fill_buckets(used, count)
+        search.state[fields.USED] = count
+        self.tree = self.tree._replace(search=search._replace(used=used))
+
     def start_tree(self, permutation, is_usable):
         """Choose the columns and the permutation of the next tree.
 

@@ -26,6 +26,7 @@ from algorithms.symmetric.target_statistics import (
 MAX_ROWS = 2**53  # rows of a level: float64 holds all smaller integers
 INT32 = -(2**31), 2**31 - 1
 FORMULA = ("prior", "weight", "shift", "scale")
+PARTS = ("columns", "borders", "levels")  # of a projection
 
 
 def describe(derived):
@@ -58,13 +59,24 @@ def describe_categories(categories):
     return [{"column": column, "levels": list(levels)} for column, levels in pairs]
 
 
-def describe_projection(projection, combiner):
-    """Return the JSON values of a projection and of its `Combiner` or `HashCombiner`."""
-    saved = {
+def describe_parts(projection):
+    """Return the JSON values of a projection: dict."""
+    return {
         "columns": list(projection.columns),
         "borders": [[j, float(border), bool(right)] for j, border, right in projection.borders],
         "levels": [list(pair) for pair in projection.levels],
     }
+
+
+def read_parts(saved):
+    """Return the projection of JSON values that `describe_parts` returned in this version."""
+    borders = tuple((j, np.float32(border), right) for j, border, right in saved["borders"])
+    return Projection(tuple(saved["columns"]), borders, tuple(map(tuple, saved["levels"])))
+
+
+def describe_projection(projection, combiner):
+    """Return the JSON values of a projection and of its `Combiner` or `HashCombiner`."""
+    saved = describe_parts(projection)
     if isinstance(combiner, HashCombiner):
         return {**saved, "hashes": combiner.index.tolist()}
     steps = [[width, None if keys is None else keys.tolist()] for width, keys in combiner.steps]

@@ -18,6 +18,7 @@ WAIT = 20  # iterations before "IncToDec" may stop, and default od_wait
 DECAY = 0.99
 MEMORY = 2000  # iterations that count
 TINY = 1e-10
+STATE = ("history", "rounds", "best_round", "best")  # attributes that a snapshot stores
 
 
 class IncToDec:
@@ -79,6 +80,24 @@ class SymmetricEarlyStopping(EarlyStopping):
         if self.detector is not None:
             return self.detector.stops(-value if higher else value)
         return self.wait is not None and self.rounds - 1 - self.best_round >= self.wait
+
+    def get_state(self):
+        """Return the arrays and the JSON values from which a snapshot continues, two dicts."""
+        arrays = {f"eval_score_{n}": table.score for n, table in enumerate(self.eval_sets)}
+        values = {name: getattr(self, name) for name in STATE}
+        if self.detector is not None:
+            values["detector"] = vars(self.detector) | {"values": list(self.detector.values)}
+        return arrays, values
+
+    def set_state(self, arrays, values):
+        """Continue from the arrays and the JSON values of a snapshot."""
+        for n, table in enumerate(self.eval_sets):
+            table.score[:] = arrays[f"eval_score_{n}"]
+        for name in STATE:
+            setattr(self, name, values[name])
+        if self.detector is not None:
+            vars(self.detector).update(values["detector"])
+            self.detector.values = deque(self.detector.values, maxlen=MEMORY)
 
     def named_history(self):
         """Return the metrics under CatBoost's names: "validation", or with numbers if several."""

@@ -23,8 +23,10 @@ from algorithms.runtime.threads import AllThreads
 from algorithms.symmetric import derived_files
 from algorithms.symmetric.bit_predictor import BitPredictor
 from algorithms.symmetric.ignored_columns import blank_columns
+from algorithms.symmetric.loss_change import loss_changes
 from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
+from algorithms.symmetric.shap_values import player_values
 from algorithms.symmetric.tree import SymmetricTree
 from algorithms.symmetric.uncertainty import predict_normal
 
@@ -48,6 +50,8 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     _n_targets = 1  # number of columns of y, as `newton.early_stopping` reads it
     _reads_derived = True
     _ignored = ()  # positions of the columns that are not read
+    _usual_importance = "PredictionValuesChange"  # type of `get_feature_importance`
+    _labeled_row_names = ("X", "y", "sample_weight")  # of its data
     _derived = None  # `DerivedColumns` of a model with categorical columns
     missing = np.nan  # how `newton.input_table` reads X
     enable_categorical = True
@@ -288,21 +292,52 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         changes = value_changes(self._trees, self._derived.n_columns)
         return self._derived.share_back(changes)
 
-    def get_feature_importance(self):
-        """Return `feature_importances_`."""
+    def get_feature_importance(self, data=None, type="FeatureImportance"):  # noqa: A002 - CatBoost's name
+        """Return importances of the columns, float64 (n_features,).
+
+        Parameters
+        ----------
+        data : Pool, or tuple (X, y) or (X, y, sample_weight), optional
+            Labeled rows, for "LossFunctionChange"; of a ranker (X, y, group_id) or
+            (X, y, group_id, sample_weight).
+        type : {"FeatureImportance", "PredictionValuesChange", "LossFunctionChange"}
+            "PredictionValuesChange" is `feature_importances_`. "LossFunctionChange" is the change
+            of the loss without a column, see `symmetric/loss_change.py`. "FeatureImportance" is
+            the latter for rankers and the former for other models.
+
+        Raises
+        ------
+        ValueError
+            If the type is unknown, or there is no data for "LossFunctionChange".
+        """
+        if type == "FeatureImportance":
+            type = self._usual_importance  # noqa: A001 - as above
+        if type == "LossFunctionChange":
+            check_is_fitted(self, "ensemble_")
+            return loss_changes(self, data)
+        if type != "PredictionValuesChange":
+            raise ValueError(f"importances of type {type!r} are not supported")
         return self.feature_importances_
 
     def predict_contributions(self, X):
         """Return the SHAP values of the raw scores, float64 (n_rows, n_features + 1).
 
-        The last column is the base. With several scores per row the shape is (n_rows, n_scores,
-        n_features + 1). The value of a statistic of several columns is divided equally among them.
+        They are CatBoost's, see `symmetric/shap_values.py`. The last column is the base. With
+        several scores per row the shape is (n_rows, n_scores, n_features + 1).
         """
-        found = super().predict_contributions(X)
-        if self._derived is None:
-            return found
-        own = self._derived.share_back(found[..., :-1])
-        return np.concatenate([own, found[..., -1:]], axis=-1)
+        check_is_fitted(self, "ensemble_")
+        values, players = self._player_values(self._read_rows(X))
+        found = np.zeros((*values.shape[:2], self.n_features_in_ + 1))
+        found[..., -1] = values[..., -1]
+        for number, columns in players.items():
+            for column in columns:
+                found[..., column] += values[..., number] / len(columns)
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def _player_values(self, X):
+        """Return the SHAP values of the players, as `shap_values.player_values`, of read rows."""
+        threads = self._threads(X.shape[0])
+        return player_values(self._trees, self._start, self._derived, X, threads)
 
     def get_cat_feature_indices(self):
         """Return the positions of the categorical columns, list of int."""

@@ -32,7 +32,7 @@ from algorithms.symmetric.kernels.split_scores import (
 )
 from algorithms.symmetric.tree import SymmetricTree
 
-SCORES = {"L2": L2, "Cosine": COSINE}
+SCORES = {"L2": L2, "Cosine": COSINE, "NewtonL2": L2, "NewtonCosine": COSINE}
 NORMAL = ndtri((np.arange(1 << NOISE_BITS) + 0.5) / (1 << NOISE_BITS))
 NO_NOISE = np.empty(0)
 PACKING, SPLITS, FEATURES, COLUMNS = range(4)  # salts of seeds
@@ -171,20 +171,32 @@ class SymmetricGrower:
         self.work = np.zeros(n_used * self.stride, np.int64)
         self.records = np.empty((self.n_outputs, n_rows), np.int64)
 
+    def get_state(self):
+        """Return the arrays and the JSON values from which a snapshot continues, two dicts."""
+        return {} if self.penalties is None else {"penalized": self.penalties.is_used}, {}
+
+    def set_state(self, arrays, values):  # noqa: ARG002 - of growers with categories
+        """Continue from the arrays and the JSON values of a snapshot."""
+        if self.penalties is not None:
+            self.penalties.is_used[:] = arrays["penalized"]
+
     def grow(self, g, weight, l2, noise, seed):
         """Return the `GrownTree` for derivatives of −loss.
 
         Parameters
         ----------
         g : (n_outputs, n_rows) float64, times the weights
-        weight : (n_rows,) float32, 0 for rows outside the sample; or (0,) if all are 1
+        weight : (n_rows,) float32, 0 for rows outside the sample; or (0,) if all are 1;
+            (n_outputs, n_rows) if the outputs have different weights
         l2 : float, λ for the weights of this table
         noise : float, standard deviation of the noise of a score
         seed : int
         """
         self._load(g, weight, seed)
         self.l2 = l2
-        rows = np.flatnonzero(weight) if len(weight) else np.arange(g.shape[1])
+        rows = np.arange(g.shape[1])
+        if len(weight):
+            rows = np.flatnonzero(weight if weight.ndim == 1 else weight[0])
         usable = self.draw_features(seed)
         if not (len(usable) and len(rows)):
             return self._finish([])
@@ -303,7 +315,8 @@ class SymmetricGrower:
         """Quantize the derivatives and weights."""
         self.steps = np.empty((self.n_outputs, 2))
         for k in range(self.n_outputs):
-            given = g[k].astype(np.float32), weight, seed_of(seed, PACKING, k)
+            own = weight if weight.ndim == 1 else weight[k]
+            given = g[k].astype(np.float32), own, seed_of(seed, PACKING, k)
             scale = pack_rows(*given, self.records[k], self.workers)
             self.steps[k] = scale.g, scale.h
         if self.n_outputs > 1:  # one step for all outputs, as their scores are added
@@ -312,7 +325,9 @@ class SymmetricGrower:
     def _use_common_step(self, g, weight, seed):
         """Quantize all outputs with one step."""
         flat = np.ascontiguousarray(g, np.float32).reshape(-1)
-        weights = np.tile(weight, self.n_outputs) if len(weight) else weight
+        weights = weight.reshape(-1)
+        if len(weight) and weight.ndim == 1:
+            weights = np.tile(weight, self.n_outputs)
         records = self.records.reshape(-1)
         scale = pack_rows(flat, weights, seed_of(seed, PACKING), records, self.workers)
         self.steps[:] = scale.g, scale.h

@@ -38,6 +38,14 @@ class IterationHistory:
         """The metrics of the training rows: {"learn": metric → list}, or {} if not recorded."""
         return {"learn": self.values} if self.values else {}
 
+    def get_state(self):
+        """Return the JSON values from which a snapshot continues, dict."""
+        return {"number": self.number, "values": self.values}
+
+    def set_state(self, values):
+        """Continue from the JSON values of a snapshot."""
+        self.number, self.values = values["number"], values["values"]
+
     def add(self, booster, stopping):
         """Record the metrics of an iteration and call the callbacks.
 
@@ -72,7 +80,7 @@ class IterationHistory:
             if name.partition(":")[0] in ONLY_EVALUATION:
                 continue
             given = raw if getattr(metric, "takes_scores", False) else prediction
-            self.values.setdefault(name, []).append(metric(booster.y, given, weight))
+            self.values.setdefault(name, []).append(float(metric(booster.y, given, weight)))
 
 
 def read_callbacks(callbacks):

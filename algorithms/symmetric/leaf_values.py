@@ -52,6 +52,7 @@ class LeafEstimator:
     """
 
     has_single_kernel = True  # whether `estimate_leaves` does all steps of a small table
+    langevin = None  # `LangevinNoise`, or None for values without noise
     has_float64_loss = True  # whether `loss` sums float64 numbers in the blocks of ``self.block``
 
     def __init__(self, params, objective, y, weight, workers):
@@ -78,13 +79,13 @@ class LeafEstimator:
         if iterations > 1:
             score = score.copy()
         watches = iterations > 1 and self.params.leaf_estimation_backtracking != "No"
-        if self.uses_single_kernel:
+        if self.uses_single_kernel and self.langevin is None:
             return self._estimate_alone(score[0], grown, watches)
         proof = DecreaseProof(self, score) if watches else None
         total = np.zeros((grown.n_leaves, len(score)))
         left, weights = iterations, None
         while left > 0:
-            sums = self._sums(score, grown)
+            sums = self._noisy_sums(score, grown)
             weights = sums[:, -1] if weights is None else weights
             step = self._step(sums)
             left -= 1
@@ -171,6 +172,21 @@ class LeafEstimator:
         self.workers.share(add, len(sums))
         total = float(sums.sum())
         return np.inf if np.isnan(total) else total
+
+    def _noisy_sums(self, score, grown):
+        """Return `_sums` with the noise of Langevin boosting, if any."""
+        sums = self._sums(score, grown)
+        if self.langevin is not None:
+            self.langevin.add_to_sums(sums, self._curvature(sums), self.l2)
+        return sums
+
+    def _curvature(self, sums):
+        """Return −ΣH of each score from sums of leaves, float64 (n_leaves, n_scores)."""
+        k = self.objective.n_scores
+        if self.objective.kind != kinds.SOFTMAX:
+            return -sums[:, DER2 : DER2 + 1]
+        diagonal = [k + row * k - row * (row - 1) // 2 for row in range(k)]
+        return -sums[:, diagonal]
 
     def _sums(self, score, grown):
         """Return the sums of derivatives and weights, (n_leaves, n_sums); weights come last."""

@@ -48,6 +48,8 @@ class FoldScores:
             )
             for span, body in zip(fold.spans, fold.segments[:, 0], strict=True)
         ]
+        for leaves in self.leaves:
+            leaves.langevin = booster.langevin
         self.l2 = np.array([leaves.l2 for leaves in self.leaves])
 
     def update(self, grown, leaf_of, rate):
@@ -90,6 +92,8 @@ class OrderedBooster(Booster):
         self._differentiate(model.score, model.y, model.weight, g)
         noise = self._noise(g[:, model.tails], number)
         weight = self._sample_tails(model, g, number)
+        if self.langevin is not None:
+            g = self.langevin.add_to_derivatives(g)
         self.grower.start_tree(fold, model.fold, model.l2)
         return self.grower.grow(g, weight, None, noise, seed_of(self.seed, number, GROWTH))
 
@@ -109,6 +113,17 @@ class OrderedBooster(Booster):
         g[:, model.tails] *= drawn
         weight[model.tails] *= drawn
         return weight
+
+    def get_state(self):
+        """Return the arrays from which a snapshot continues, dict."""
+        of_segments = {f"score_{fold}": model.score for fold, model in enumerate(self.models)}
+        return super().get_state() | of_segments
+
+    def set_state(self, arrays):
+        """Continue from the arrays of a snapshot."""
+        super().set_state(arrays)
+        for fold, model in enumerate(self.models):
+            model.score[:] = arrays[f"score_{fold}"]
 
     def _multiply_scores(self, factor):
         """Multiply the scores of the model and of all segments by a factor."""

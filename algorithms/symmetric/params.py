@@ -1,5 +1,6 @@
 """Parameters of symmetric-tree boosting: valid values, and defaults that depend on data."""
 
+import os
 from copy import copy
 from numbers import Integral, Real
 
@@ -8,9 +9,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from algorithms.estimator.library_versions import AS_CATBOOST
 from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
+from algorithms.symmetric.boosting import NEWTON_SCORES
 from algorithms.symmetric.borders import CHOOSERS
 from algorithms.symmetric.ctr_options import read_ctrs
 from algorithms.symmetric.kernels.leaf_sums import QUANTILE, SOFTMAX
+from algorithms.symmetric.langevin import resolve_langevin
 from algorithms.symmetric.learning_rate import find_learning_rate
 from algorithms.symmetric.objectives import CALLABLE
 from algorithms.symmetric.sampling import default_share
@@ -41,10 +44,10 @@ CONSTRAINTS = {
     "grow_policy": [StrOptions(set(GROW_POLICIES))],
     "max_leaves": [Interval(Integral, 2, MAX_LEAVES, closed="both"), None],
     "min_data_in_leaf": [COUNT],
-    "score_function": [StrOptions({"Cosine", "L2"})],
+    "score_function": [StrOptions({"Cosine", "L2", *NEWTON_SCORES})],
     "leaf_estimation_method": [StrOptions({"Newton", "Gradient", "Exact"}), None],
     "leaf_estimation_iterations": [COUNT, None],
-    "leaf_estimation_backtracking": [StrOptions({"AnyImprovement", "No"})],
+    "leaf_estimation_backtracking": [StrOptions({"AnyImprovement", "No"}), None],
     "boost_from_average": ["boolean", None],
     "boosting_type": [StrOptions({"Plain", "Ordered"}), None],
     "has_time": ["boolean"],
@@ -63,11 +66,14 @@ CONSTRAINTS = {
     "first_feature_use_penalties": ["array-like", dict, str, None],
     "per_object_feature_penalties": ["array-like", dict, str, None],
     "penalties_coefficient": [AT_LEAST_0],
-    "model_shrink_rate": [AT_LEAST_0],
-    "model_shrink_mode": [StrOptions({"Constant", "Decreasing"})],
     "loss_function": [str, HasMethods("calc_ders_range"), HasMethods("calc_ders_multi"), None],
     "eval_metric": [str, callable, HasMethods(["evaluate", "get_final_error"]), None],
     "custom_metric": [str, list, tuple, HasMethods(["evaluate", "get_final_error"]), None],
+    "model_shrink_rate": [AT_LEAST_0, None],
+    "model_shrink_mode": [StrOptions({"Constant", "Decreasing"})],
+    "langevin": ["boolean", None],
+    "diffusion_temperature": [AT_LEAST_0, None],
+    "posterior_sampling": ["boolean", None],
     "early_stopping_rounds": [COUNT, None],
     "od_type": [StrOptions(set(DETECTORS)), None],
     "od_wait": [COUNT, None],
@@ -84,6 +90,9 @@ CONSTRAINTS = {
     "thread_count": [Integral, None],
     "verbose": ["boolean", Interval(Integral, 0, None, closed="left"), None],
     "metric_period": [COUNT, None],
+    "save_snapshot": ["boolean", None],
+    "snapshot_file": [str, os.PathLike, None],
+    "snapshot_interval": [AT_LEAST_0],
     "parity": AS_CATBOOST,
 }
 
@@ -106,6 +115,7 @@ def resolve(params, objective, shape, *, uses_best):
     found = copy(params)
     n_rows, n_features = shape
     check_boosting(params, objective)
+    check_score_function(params, objective)
     check_grow_policy(params)
     if params.max_leaves is None:
         found.max_leaves = LEAVES
@@ -113,6 +123,7 @@ def resolve(params, objective, shape, *, uses_best):
     l2 = objective.default_l2 if params.l2_leaf_reg is None else params.l2_leaf_reg
     found.l2_leaf_reg = MIN_L2 if l2 == 0 else l2
     method = found.leaf_estimation_method = read_method(params, objective)
+    resolve_langevin(found, n_rows)
     if params.leaf_estimation_iterations is None:
         found.leaf_estimation_iterations = objective.default_iterations(
             method, params.iterations, n_features
@@ -166,6 +177,22 @@ def read_method(params, objective):
             f"leaf_estimation_method='Newton' needs second derivatives; {objective.name} has none"
         )
     return method
+
+
+def check_score_function(params, objective):
+    """Raise ValueError if the training does not support a Newton score."""
+    name = params.score_function
+    if name not in NEWTON_SCORES:
+        return
+    if params.parity is not None:
+        raise ValueError(f"score_function={name!r} is not supported with parity='catboost'")
+    if params.boosting_type == "Ordered":
+        raise ValueError(f"score_function={name!r} needs boosting_type='Plain'")
+    if objective.kind == QUANTILE or objective.has_several_outputs:
+        raise ValueError(
+            f"score_function={name!r} needs second derivatives, which are not used for loss "
+            f"{objective.name}: use 'L2' or 'Cosine'"
+        )
 
 
 def check_boosting(params, objective):

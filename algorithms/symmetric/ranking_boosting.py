@@ -6,8 +6,8 @@ that their mean over the rows is 0: the same number added to all scores changes 
 
 import numpy as np
 
-from algorithms.symmetric.boosting import Booster
-from algorithms.symmetric.kernels.leaf_sums import DER1, WEIGHT
+from algorithms.symmetric.boosting import LEAST, Booster
+from algorithms.symmetric.kernels.leaf_sums import DER1, DER2, WEIGHT
 from algorithms.symmetric.leaf_values import MIN_WEIGHT, LeafEstimator
 from algorithms.symmetric.query_pairs import query_weights
 from algorithms.symmetric.ranking_objectives import PAIRLOGIT, PairDerivatives
@@ -73,9 +73,23 @@ class RankingBooster(Booster):
         self.seed, self.sums = seed, np.empty((3, len(y)))
         super().__init__(params, table, grower, objective, y, weight, start, seed)
 
+    def get_state(self):
+        """Return the arrays from which a snapshot continues, dict."""
+        return super().get_state() | {"draws": np.array(self.derivatives.draws)}
+
+    def set_state(self, arrays):
+        """Continue from the arrays of a snapshot."""
+        super().set_state(arrays)
+        self.derivatives.draws = int(arrays["draws"])
+
     def leaf_estimator(self, *given):
         """Return the `PairLeafEstimator`; the parameters are those of `LeafEstimator`."""
         return PairLeafEstimator(self.derivatives, self.seed, *given)
+
+    def _curvature(self, out):
+        """Return the sums of the curvatures of the pairs of each row, as in the base class."""
+        out[0] = np.maximum(-self.sums[DER2], LEAST)
+        return out
 
     def _differentiate(self, score, y, weight, g):
         """Write the derivatives of −loss; the weights of the tree's rows are those of their pairs.

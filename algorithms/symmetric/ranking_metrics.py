@@ -90,13 +90,13 @@ class DiscountedGain:
     top: int
     kind: str
 
-    def __call__(self, queries, score, _weight=None):
-        """Return the mean over the queries."""
+    def __call__(self, queries, score, weight=None):
+        """Return the mean over the queries, weighted by those of the rows, (n_rows,), if given."""
         rows = queries.rows
         values, codes = np.unique(queries.label[rows], return_inverse=True)
         longest = int(np.diff(queries.bounds).max())
         metric = ranking_metric("ndcg", [self.top or longest], KINDS[self.kind](values))
-        given = codes.astype(np.float64), np.asarray(score)[rows], None, queries.bounds
+        given = codes.astype(np.float64), np.asarray(score)[rows], weight, queries.bounds
         return metric(*given)[0][1]
 
 
@@ -119,6 +119,17 @@ class MeanAveragePrecision:
 
 def pair_loss(queries, score, _weight=None):
     """Return the mean loss of all pairs of rows of a query with different labels; NaN if none."""
+    return mean_pair_loss(queries.pairs, score)
+
+
+def mean_pair_loss(pairs, score):
+    """Return the weighted mean loss of some pairs; NaN if there are none.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    score : (n_rows,)
+    """
     score = np.asarray(score, np.float64)
-    gap = score[queries.pairs.loser] - score[queries.pairs.winner]
-    return float(np.mean(np.logaddexp(0.0, gap))) if len(gap) else np.nan
+    gap = score[pairs.loser] - score[pairs.winner]
+    return float(np.average(np.logaddexp(0.0, gap), weights=pairs.weight)) if len(gap) else np.nan

@@ -10,11 +10,13 @@ import numpy as np
 from algorithms.gbdt.query_groups import local_order
 from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric.kernels.pairs import (
+    PAIR_SCALE,
     differentiate_orders,
     differentiate_pairs,
     write_pair_losses,
 )
 from algorithms.symmetric.objectives import PAIRWISE, Objective
+from algorithms.symmetric.query_pairs import Pairs
 
 YETIRANK, PAIRLOGIT = "YetiRank", "PairLogit"
 NAMES = (YETIRANK, PAIRLOGIT)
@@ -153,3 +155,31 @@ class PairDerivatives:
 
         workers.share(share, len(out))
         return float(out.sum()) / max(float(pairs.weight.sum()), np.finfo(np.float64).tiny)
+
+
+def draw_pairs(objective, label, bounds, weight, raw):
+    """Return pairs of neighbors in the orders that YetiRank draws, with their weights.
+
+    Parameters
+    ----------
+    objective : RankingObjective, YetiRank
+    label : float64 (n_rows,)
+    bounds : from `query_pairs.read_group_id`
+    weight : float64 (n_queries,)
+    raw : float64 (n_rows,), raw scores
+    """
+    rng, n_rows = np.random.default_rng(0), len(label)
+    query = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    rank = (np.arange(n_rows) - bounds[query])[:-1]
+    of_rank = PAIR_SCALE * weight[query[:-1]] * objective.decay**rank / objective.n_orders
+    is_pair = query[:-1] == query[1:]
+    found = []
+    for _ in range(objective.n_orders):
+        order = np.lexsort((-(raw + rng.logistic(size=n_rows)), query))
+        a, b = order[:-1][is_pair], order[1:][is_pair]
+        gap = label[a] - label[b]
+        rows = np.where((gap > 0.0)[:, None], np.column_stack([a, b]), np.column_stack([b, a]))
+        found.append((rows, of_rank[is_pair] * np.abs(gap)))
+    rows, weights = (np.concatenate(own) for own in zip(*found, strict=True))
+    kept = weights > 0.0
+    return Pairs.from_rows(rows[kept], bounds, weights[kept])

@@ -10,7 +10,7 @@ from algorithms.gbdt.resident_threads import packing_arrays
 from algorithms.gbdt.sampling import seeds_of
 from algorithms.runtime.batch_size import BatchSize
 from algorithms.runtime.threads import make_team
-from algorithms.symmetric.boosting import GROWTH, SAMPLE, Booster
+from algorithms.symmetric.boosting import GROWTH, NEWTON_SCORES, SAMPLE, Booster
 from algorithms.symmetric.category_grower import CategoryGrower
 from algorithms.symmetric.grower import (
     NO_NOISE,
@@ -55,18 +55,28 @@ def can_batch(booster):
         and p.leaf_estimation_method != "Exact"
         and p.bootstrap_type in SAMPLINGS
         and not p.model_shrink_rate
+        and booster.langevin is None
+        and p.score_function not in NEWTON_SCORES
         and len(grower.features) > 0
     )
 
 
-def add_in_batches(booster, count):
-    """Add rounds to a `Booster` for which `can_batch` holds.
+def add_in_batches(booster, count, after=None):
+    """Add rounds to a `Booster` for which `can_batch` holds, until it has ``count`` trees.
+
+    Parameters
+    ----------
+    booster : Booster
+    count : int
+    after : function without arguments that is called after each batch, optional
 
     Raises
     ------
     ValueError
         If a derivative or a leaf value is not finite.
     """
+    if len(booster.done) >= count:  # a snapshot has all trees
+        return
     booster.boost()
     batches = BATCHES[type(booster.grower)](booster)
     size = BatchSize(MAX_ROUNDS)
@@ -74,6 +84,8 @@ def add_in_batches(booster, count):
         booster.workers.check()
         n_rounds = min(count - len(booster.done), size.wanted)
         size.run(n_rounds, batches.add, n_rounds)
+        if after is not None:
+            after()
 
 
 class RoundBatches:

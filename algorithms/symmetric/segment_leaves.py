@@ -60,7 +60,7 @@ class SegmentLeaves(LeafEstimator):
         while left > 0:
             now = score * change if is_exp else score + change
             at_body = now[:, :body].copy()
-            sums = self._sums(at_body, of_body)
+            sums = self._noisy_sums(at_body, of_body)
             step = self._step(sums)
             left -= 1
             if backtracks:

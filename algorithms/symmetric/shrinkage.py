@@ -26,6 +26,8 @@ def check_shrink_rate(params, *, is_continued):
     ValueError
         If the training does not support the shrinkage, or a factor would not be positive.
     """
+    if is_continued and params.posterior_sampling:
+        raise ValueError("posterior_sampling is not supported with init_model or baseline")
     rate = params.model_shrink_rate
     if not rate:
         return

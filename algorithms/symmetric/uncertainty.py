@@ -65,6 +65,10 @@ class NormalLeafEstimator(LeafEstimator):
         given = grown.leaf_of, grown.n_leaves
         return np.stack([np.bincount(given[0], one, given[1]) for one in columns], axis=1)
 
+    def _curvature(self, sums):
+        """Return −ΣH of both scores from sums of leaves, float64 (n_leaves, 2)."""
+        return -sums[:, 2:4]
+
     def _step(self, sums):
         """Return the step of each leaf, (n_leaves, 2); 0 without rows."""
         is_newton = self.params.leaf_estimation_method == "Newton"

@@ -121,7 +121,7 @@ def test_synonyms_mean_the_same():
         ({"simple_ctr": "FeatureFreq"}, "the kind of statistic must be one of"),
         ({"simple_ctr": "Borders:Prior=1/2"}, "its denominator must be 1"),
         ({"simple_ctr": "Counter:TargetBorderCount=2"}, "is not supported"),
-        ({"langevin": True}, "Langevin"),
+        ({"text_features": [0]}, "TfidfVectorizer"),
         ({"loss_function": "LogCosh"}, "'LogCosh' is not supported for regression"),
         ({"eval_metric": "NDCG"}, "eval_metric 'NDCG' is not supported"),
         ({"leaf_estimation_method": "Exact"}, "is for MAE, Quantile and MultiQuantile"),

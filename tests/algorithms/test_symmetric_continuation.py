@@ -189,17 +189,15 @@ def test_other_models_are_refused():
     with pytest.raises(ValueError, match="categorical columns"):
         model.fit(codes.drop(columns="0"), Y, cat_features=["code"], init_model=first)
     categorical = estimators("RMSE")[0].fit(codes, Y, cat_features=["code"])
-    with pytest.raises(ValueError, match="categorical columns"):
+    with pytest.raises(ValueError, match="X has 5 features, but column 5 is categorical"):
         model.fit(X, Y, init_model=categorical)
 
 
-def test_rankers_refuse_initial_scores():
+def test_rankers_refuse_baselines():
     queries = np.repeat(np.arange(70), 10)
     pool = ours.Pool(X, Y, group_id=queries, baseline=Y)
     with pytest.raises(ours.CatBoostError, match="baselines"):
         ours.CatBoostRanker(**FIXED).fit(pool)
-    with pytest.raises(ours.CatBoostError, match="init_model is not supported"):
-        ours.CatBoostRanker(**FIXED).fit(X, Y, queries, init_model="model.json")
 
 
 def test_module_with_catboost_names_continues():

@@ -45,8 +45,8 @@ def test_batches_and_single_rounds_give_the_same_trees(loss, case, is_weighted, 
     monkeypatch.setattr(round_batches, "MAX_ROUNDS", 12)
     called = []
 
-    def add(booster, count):
-        round_batches.add_in_batches(booster, count)
+    def add(booster, count, after):
+        round_batches.add_in_batches(booster, count, after)
         called.append(len(booster.done))
 
     monkeypatch.setattr(base, "add_in_batches", add)

@@ -1,11 +1,11 @@
 """Arguments and methods of CatBoost that are ignored or refused, and names of metrics."""
 
 from algorithms.compat.catboost.pool import CatBoostError
+from algorithms.compat.catboost_parameters import ENCODE_TEXT
 
 HARMLESS_ARGUMENTS = """
-logging_level silent verbose_eval plot plot_file metric_period save_snapshot snapshot_file
-snapshot_interval thread_count verbose log_cout log_cerr task_type tmp_dir
-max_cat_features_on_plot
+logging_level silent verbose_eval plot plot_file metric_period thread_count verbose log_cout
+log_cerr task_type tmp_dir max_cat_features_on_plot
 """
 OTHER_ARGUMENTS = """
 text_features embedding_features graph baseline column_description init_model pairs
@@ -14,6 +14,7 @@ reference_data grouping features_tags_for_select num_features_tags_to_select
 """
 NO_EFFECT = frozenset(HARMLESS_ARGUMENTS.split())
 UNSUPPORTED = frozenset(OTHER_ARGUMENTS.split())
+SNAPSHOTS = ("save_snapshot", "snapshot_file", "snapshot_interval")  # parameters that fit takes
 HIGHER_IS_BETTER = (
     *("Accuracy", "AUC", "R2", "NDCG", "MAP", "F1", "Precision", "Recall", "TotalF1", "MCC"),
     "BalancedAccuracy",
@@ -55,7 +56,8 @@ def check_others(given):
         if name in NO_EFFECT or (name in UNSUPPORTED and value is None):
             continue
         if name in UNSUPPORTED:
-            raise CatBoostError(f"the argument {name} is not supported")
+            shown = f"{name}={value!r:.80}: {ENCODE_TEXT}" if name == "text_features" else name
+            raise CatBoostError(f"the argument is not supported: {shown}")
         raise TypeError(f"there is no argument {name!r}")
 
 

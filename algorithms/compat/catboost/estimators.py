@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms.compat.catboost.arguments import check_others, is_higher_better
+from algorithms.compat.catboost.arguments import SNAPSHOTS, check_others, is_higher_better
 from algorithms.compat.catboost.model_methods import ModelMethods
 from algorithms.compat.catboost.pool import (
     CatBoostError,
@@ -113,7 +113,9 @@ class CatBoostMethods(Searches, ModelMethods):
         cat_features : list of int or str, or None: those of the Pool
         others : dict, argument → value
         """
+        snapshots = {name: others.pop(name) for name in SNAPSHOTS if name in others}
         check_others(others)
+        self.set_params(**{name: one for name, one in snapshots.items() if one is not None})
         if cat_features is None and isinstance(X, Pool):
             cat_features = X.cat_features
         if cat_features is not None and len(cat_features):
@@ -147,8 +149,9 @@ class CatBoostMethods(Searches, ModelMethods):
         Parameters
         ----------
         data : Pool, optional
-            Needed for "ShapValues".
-        type : {"FeatureImportance", "PredictionValuesChange", "ShapValues"}
+            Needed for "ShapValues", and with labels for "LossFunctionChange".
+        type : {"FeatureImportance", "PredictionValuesChange", "LossFunctionChange", "ShapValues"}
+            "FeatureImportance" is "LossFunctionChange" for rankers, as in CatBoost.
         prettified : bool
             Whether to return a frame, the most important column first.
         **others
@@ -156,7 +159,7 @@ class CatBoostMethods(Searches, ModelMethods):
 
         Returns
         -------
-        importances : float64 (n_features,) that sum to 100, or with ``prettified`` a frame with the
+        importances : float64 (n_features,), or with ``prettified`` a frame with the
             columns "Feature Id" and "Importances"
         SHAP values : float64 (n_rows, n_features + 1), whose last column is the base; with several
             scores per row, (n_rows, n_scores, n_features + 1)
@@ -167,9 +170,10 @@ class CatBoostMethods(Searches, ModelMethods):
             if data is None:
                 raise CatBoostError("ShapValues need data")
             return self.predict_contributions(rows_of(data))
-        if name not in ("FeatureImportance", "PredictionValuesChange"):
-            raise CatBoostError(f"importances of type {name!r} are not supported")
-        values = self.feature_importances_
+        try:
+            values = super().get_feature_importance(data, name)
+        except ValueError as error:
+            raise CatBoostError(str(error)) from error
         if not prettified:
             return values
         order = np.argsort(-values, kind="stable")

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from algorithms.compat.catboost_parameters import ENCODE_TEXT
 from algorithms.compat.inputs import as_rows, as_vector
 
 OTHER_ARGUMENTS = """
@@ -72,7 +73,8 @@ class Pool:
             if name not in UNSUPPORTED:
                 raise TypeError(f"Pool has no argument {name!r}")
             if value is not None and not (isinstance(value, list) and not value):
-                raise CatBoostError(f"Pool does not support {name}")
+                shown = f"{name}={value!r:.80}: {ENCODE_TEXT}" if name == "text_features" else name
+                raise CatBoostError(f"Pool does not support {shown}")
         if isinstance(data, str):
             raise CatBoostError("Pool does not read files: give the rows")
         if isinstance(data, Pool):

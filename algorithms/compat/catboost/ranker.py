@@ -42,6 +42,7 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
         verbose=None,
         early_stopping_rounds=None,
         callbacks=None,
+        init_model=None,
         **others,
     ):
         """Train the model.
@@ -64,6 +65,8 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
             Evaluation sets; they have no weights.
         callbacks : list of objects, optional
             As in `CatBoostClassifier.fit`.
+        init_model : fitted ranker, CatBoost, or path of a file in the JSON format, optional
+            Model whose trees become the first trees of this one.
         **others
             CatBoost's other arguments; they must be None or have no effect.
 
@@ -100,6 +103,7 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
             early_stopping_rounds=early_stopping_rounds,
             verbose=verbose,
             callbacks=callbacks,
+            init_model=getattr(init_model, "_model", init_model),
         )
 
     def _convert(self, raw, prediction_type):

@@ -119,6 +119,9 @@ def train(
     early_stopping_rounds=None,
     init_model=None,
     callbacks=None,
+    save_snapshot=None,
+    snapshot_file=None,
+    snapshot_interval=None,
     **others,
 ):
     """Train a model.
@@ -138,6 +141,8 @@ def train(
         Model whose trees become the first trees of this one.
     callbacks : list of objects, optional
         As in `CatBoostClassifier.fit`.
+    save_snapshot, snapshot_file, snapshot_interval : optional
+        Replace the parameters of these names.
     **others
         CatBoost's other arguments; they must be None or have no effect.
 
@@ -156,6 +161,9 @@ def train(
         early_stopping_rounds=early_stopping_rounds,
         init_model=init_model,
         callbacks=callbacks,
+        save_snapshot=save_snapshot,
+        snapshot_file=snapshot_file,
+        snapshot_interval=snapshot_interval,
     )
 
 

@@ -230,7 +230,7 @@ def make_scratch(booster):
         rows=np.empty(n_rows, np.uint32),
         drawn=np.empty(n_rows, np.float32),
         packed=np.empty((2, n_rows), np.float32),
-        values=np.empty(BLOCK),
+        values=np.empty((2, BLOCK)),
         noise=np.empty(len(NORMAL)),
         leaf_of=np.empty(n_rows, np.uint16),
         steps=np.ones(2),

@@ -81,7 +81,7 @@ class RoundScratch(NamedTuple):
     rows: np.ndarray  # uint32 (n_rows,), the sampled rows
     drawn: np.ndarray  # float32 (n_rows,), weight of each row in the sample
     packed: np.ndarray  # float32 (2, n_rows), derivatives and weights to pack
-    values: np.ndarray  # float64 (BLOCK,)
+    values: np.ndarray  # float64 (2, BLOCK)
     noise: np.ndarray  # float64 (n_quantiles,)
     leaf_of: np.ndarray  # uint16 (n_rows,)
     tables: np.ndarray  # as in `write_records`
@@ -232,7 +232,7 @@ def draw_rows(sampling, seed, last, scratch):
         return n_rows
     l2 = sampling.mvs_reg
     if np.isnan(l2):
-        mean = mean_size(last, scratch.values)
+        mean = mean_size(last, scratch.values[0])
         l2 = mean * mean
     n_blocks = -(-n_rows // BLOCK)
     draw_by_gradients(scratch.g, sampling.subsample, l2, seed, scratch.values, drawn, 0, n_blocks)

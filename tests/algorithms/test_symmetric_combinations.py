@@ -142,7 +142,7 @@ def test_levels_have_the_statistics_and_scores_of_the_other_code(
     monkeypatch.setattr(CategoryGrower, "grows_alone", False)
     fit(n_classes, ctrs)
     assert max(one.complexity for one in seen) >= 3
-    assert any(one.borders for one in seen)
+    assert any(one.borders for one in seen) or shift  # then statistics have the best scores
     assert any(is_narrow)
     assert all(is_narrow) == (shift == 0)
 

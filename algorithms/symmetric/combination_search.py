@@ -29,6 +29,7 @@ from algorithms.symmetric.kernels.combination_statistics import StatisticScratch
 from algorithms.symmetric.kernels.combinations import (
     CategoryScratch,
     CombinationParts,
+    CombinationSums,
     LevelCombinations,
     LevelRows,
     LevelScoring,
@@ -52,6 +53,7 @@ from algorithms.symmetric.target_statistics import ctr_arrays, statistics_of
 from algorithms.symmetric.tree_split import TreeSplit
 
 MAX_BINS = 256  # a numeric split has the code feature · MAX_BINS + bin + 1 in a key
+MAX_SUMS = 1 << 22  # numbers in the sums that are kept for the next level
 FIRST_CAPACITY = 256  # used projections for which there is room at first
 
 
@@ -106,6 +108,7 @@ class CombinationSearch:
             leaf_columns=np.empty((max(self.depth, 1), n_rows), np.uint8),
             records=np.empty((n_outputs, n_rows), np.int64),
             chunks=np.empty(n_rows, np.uint32),
+            is_narrow=np.empty((2, 1 << self.depth), bool),
         )
 
     def _describe_sources(self):
@@ -158,6 +161,7 @@ class CombinationSearch:
             known=empty_combinations(n_combinations),
             is_exempt=np.empty((n_combinations, n_statistics), bool),
             new=empty_combinations(n_combinations + depth),
+            kept=self._make_sums(n_combinations),
             listed=np.empty(n_combinations, np.int64),
             listed_slots=np.empty(n_combinations + depth, np.int64),
             is_listed=np.empty(n_combinations, bool),
@@ -166,6 +170,19 @@ class CombinationSearch:
             slots=slots,
             used=empty_projections(FIRST_CAPACITY, width, n_statistics),
         )
+
+    def _make_sums(self, n_combinations):
+        """Return the `CombinationSums` of at most ``n_combinations`` combinations."""
+        n_leaves, width = self._shape_of_sums()
+        count = min(n_combinations, MAX_SUMS // (n_leaves * width))
+        sums = np.zeros((count, n_leaves, width), np.int64)
+        return CombinationSums(sums, np.zeros(n_combinations, np.int64))
+
+    def _shape_of_sums(self):
+        """Return the number of leaves at the last level, and the number of sums of a leaf."""
+        width = -(-int(self.n_bins.max()) // CACHE_LINE) * CACHE_LINE
+        width *= self.grower.n_outputs * len(self.n_bins)
+        return 1 << max(self.depth - 1, 0), width
 
     def reserve(self, n_trees):
         """Make room for the projections that the next trees use."""
@@ -239,17 +256,19 @@ class CombinationSearch:
         self.scratch.append(scratch)
         order_of_bases = tree.orders[self.permutation, :0]  # empty: the order of the bases
         self._write_new(order_of_bases)
-        level_rows = LevelRows(groups.rows, groups.starts, groups.ends, tree.records, tree.chunks)
+        scratch = tree.records, tree.chunks, tree.is_narrow
+        level_rows = LevelRows(groups.rows, groups.starts, groups.ends, *scratch)
         order_records(records, level_rows, groups.n_leaves)
         given = self.n_bins, self.stride, scoring.l2, scoring.step
         scoring = LevelScoring(scoring.kind, scoring.noise, seed, *given)
         found = tree.candidates.score, tree.candidates.bin
+        listed = tree.search.listed, tree.search.listed_slots
 
         def scan(first, last):
             scratch = self.take_scratch()
             scan_combinations(
-                tree.cache, tree.codes, tree.search.listed_slots, level_rows, groups.n_leaves,
-                scoring, scratch.scores, *found, first, last,
+                tree.cache.codes, tree.codes, listed, level_rows, groups.n_leaves, scoring,
+                tree.search.kept, scratch.scores, found, first, last,
             )  # fmt: skip
             self.scratch.append(scratch)
 
@@ -297,7 +316,7 @@ class CombinationSearch:
 
     def _make_scratch(self):
         """Return a new `TreeScratch`."""
-        n_rows, n_statistics = len(self.data.X), len(self.n_bins)
+        n_rows = len(self.data.X)
         n_levels = max([2, *self.tree.search.parts.n_levels.tolist()])  # a split has two levels
         width = 2 + int(self.ctrs.n_classes.max())
         has_mean = (self.ctrs.kinds == MEAN).any()
@@ -310,11 +329,14 @@ class CombinationSearch:
         categories = CategoryScratch(
             np.empty(n_rows, np.uint32), np.empty(n_rows, np.int32), statistics
         )
+        n_leaves, width = self._shape_of_sums()
+        kept = self.tree.search.kept
         scores = ScoreScratch(
             np.empty((2, MAX_CODES), np.int64),
-            np.empty(self.stride, np.int64),
-            np.empty((n_statistics, 2, self.stride), np.int64),
-            np.empty((n_statistics, 4, self.stride)),
+            np.zeros(MAX_CODES + 1, np.int64),
+            np.zeros((n_leaves if len(kept.packed) < len(kept.n_leaves) else 0, width), np.int64),
+            np.empty((2, width), np.int64),
+            np.empty((4, width // self.grower.n_outputs)),
         )
         return TreeScratch(categories, scores)
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from algorithms.gbdt.gradient_quantization import pack_rows
-from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
+from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE, TILE
 from algorithms.gbdt.sampling import hash_numbers, seed_of, seeds_of
 from algorithms.symmetric.kernels.grow_tree import (
     GrowthArrays,
@@ -99,8 +99,7 @@ class RowGroups:
         n, leaves, rows = len(self.rows), self.n_leaves, self.rows
         size = self.workers.threads if n >= SMALL else 1
         if size == 1:
-            places = np.empty((2, leaves), np.int64)
-            split_leaves(column, border, rows, self.spare, self.starts, self.ends, places, leaves)
+            split_leaves(column, border, rows, self.spare, self.starts, self.ends, leaves)
             self.rows, self.spare = self.spare, rows
             self.n_leaves *= 2
             return
@@ -254,7 +253,6 @@ class SymmetricGrower:
             self.features,
             np.empty(len(table.rows), np.uint32),
             np.empty((3, leaves), np.int64),
-            np.empty((2, leaves), np.int64),
             self.planes,
             self.work,
             np.empty((4, self.stride)),
@@ -352,23 +350,26 @@ class SymmetricGrower:
 
         def scan(first, last):
             sums, scores = np.zeros(4, np.int64), np.empty((4, self.stride))
-            build_level(
-                table.rows, self.records, groups.rows, groups.starts, groups.ends, n_before,
-                self.features, self.n_bins, first, last, self.stride, self.planes, self.work, sums,
-            )  # fmt: skip
-            if self.has_signs:
-                scan_monotone(
-                    self.planes, n_leaves, self.n_bins, first, last, signs, self.stride, self.l2,
-                    self.steps[0], kind, quantiles, np.uint32(seed),
-                    np.empty((n_leaves, 2, self.stride)), np.empty((2, 2 * n_leaves)),
-                    self.best_score, self.best_bin,
+            for low in range(first, last, TILE):
+                high = min(low + TILE, last)
+                build_level(
+                    table.rows, self.records, groups.rows, groups.starts, groups.ends, n_before,
+                    self.features, self.n_bins, low, high, self.stride, self.planes, self.work,
+                    sums,
                 )  # fmt: skip
-                return
-            scan_features(
-                self.planes, groups.n_leaves, self.n_bins, first, last, self.stride, self.l2,
-                self.steps[0], kind, quantiles, np.uint32(seed), scores, self.best_score,
-                self.best_bin,
-            )  # fmt: skip
+                if self.has_signs:
+                    scan_monotone(
+                        self.planes, n_leaves, self.n_bins, low, high, signs, self.stride, self.l2,
+                        self.steps[0], kind, quantiles, np.uint32(seed),
+                        np.empty((n_leaves, 2, self.stride)), np.empty((2, 2 * n_leaves)),
+                        self.best_score, self.best_bin,
+                    )  # fmt: skip
+                    continue
+                scan_features(
+                    self.planes, n_leaves, self.n_bins, low, high, self.stride, self.l2,
+                    self.steps[0], kind, quantiles, np.uint32(seed), scores, self.best_score,
+                    self.best_bin,
+                )  # fmt: skip
 
         self.workers.share(scan, len(self.features))
 

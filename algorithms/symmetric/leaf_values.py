@@ -16,6 +16,7 @@ from algorithms.symmetric.kernels.exponential import exponentiate
 from algorithms.symmetric.kernels.leaf_steps import (
     MIN_WEIGHT,
     NOT_PROVEN,
+    LeafScratch,
     estimate_leaves,
     largest_log,
     largest_proven_step,
@@ -51,7 +52,7 @@ class LeafEstimator:
     workers : Workers
     """
 
-    has_single_kernel = True  # whether `estimate_leaves` does all steps of a small table
+    has_single_kernel = True  # whether `estimate_leaves` can do all steps in one thread
     langevin = None  # `LangevinNoise`, or None for values without noise
     has_float64_loss = True  # whether `loss` sums float64 numbers in the blocks of ``self.block``
 
@@ -63,7 +64,8 @@ class LeafEstimator:
         size = -(-len(y) // BLOCKS) if len(y) >= FEW_ROWS else len(y)
         is_softmax = objective.kind == kinds.SOFTMAX
         self.block = CLASS_BLOCK if is_softmax else size
-        self.uses_single_kernel = self.has_single_kernel and not is_softmax and len(y) < FEW_ROWS
+        is_alone = len(y) < FEW_ROWS or workers.threads == 1
+        self.uses_single_kernel = self.has_single_kernel and not is_softmax and is_alone
 
     def estimate(self, score, grown):
         """Return the leaf values before the learning rate, (n_leaves, n_scores), and Σw.
@@ -106,14 +108,20 @@ class LeafEstimator:
         params, objective = self.params, self.objective
         n_leaves = grown.n_leaves
         values, weights = np.empty((n_leaves, 1)), np.empty(n_leaves)
-        scratch = np.empty((1, n_leaves, 3)), np.empty((3, n_leaves)), np.empty(len(score))
         is_newton = params.leaf_estimation_method == "Newton"
         estimate_leaves(
             objective.kind, objective.slope, objective.is_exp, score, self.y, self.weight,
             grown.leaf_of, self.l2, params.leaf_estimation_iterations, is_newton, watches,
-            *scratch, values[:, 0], weights,
+            self.block, self.make_scratch(n_leaves), values[:, 0], weights,
         )  # fmt: skip
         return values, weights
+
+    def make_scratch(self, n_leaves):
+        """Return the `LeafScratch` for trees with at most ``n_leaves`` leaves."""
+        n_rows = len(self.y)
+        n_blocks = -(-n_rows // self.block)
+        sums, steps = np.empty((n_blocks, n_leaves, 3)), np.empty((3, n_leaves))
+        return LeafScratch(sums, np.empty(n_blocks), steps, np.empty(n_rows))
 
     def _search(self, score, step, grown, total, state):
         """Halve a step until the loss falls; return the loss and the iterations that are left.

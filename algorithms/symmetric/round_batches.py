@@ -32,6 +32,7 @@ from algorithms.symmetric.kernels.boosting_rounds import (
     add_rounds,
 )
 from algorithms.symmetric.kernels.row_sampling import BLOCK
+from algorithms.symmetric.leaf_values import FEW_ROWS
 from algorithms.symmetric.objectives import Objective
 from algorithms.symmetric.tree import SymmetricTree
 from algorithms.symmetric.tree_split import describe_splits
@@ -52,6 +53,7 @@ def can_batch(booster):
         and type(booster.objective) is Objective
         and grower.grows_alone
         and booster.leaves.uses_single_kernel
+        and len(booster.leaves.y) < FEW_ROWS
         and p.leaf_estimation_method != "Exact"
         and p.bootstrap_type in SAMPLINGS
         and not p.model_shrink_rate
@@ -240,12 +242,11 @@ def make_scratch(booster):
         rows=np.empty(n_rows, np.uint32),
         drawn=np.empty(n_rows, np.float32),
         packed=np.empty((2, n_rows), np.float32),
-        values=np.empty(max(BLOCK, n_rows)),
+        values=np.empty((2, BLOCK)),
         noise=np.empty(len(NORMAL)),
         leaf_of=np.empty(n_rows, np.uint16),
         steps=np.ones(2),
         order=np.empty(0, np.uint32),
-        sums=np.empty((1, leaves, 3)),
-        leaf_steps=np.empty((3, leaves)),
+        leaves=booster.leaves.make_scratch(leaves),
         **packing_arrays(1),
     )

@@ -41,7 +41,7 @@ def draw_weights(params, g, last_leaves, seed, workers):
     l2 = gradient_l2(params.mvs_reg, g, last_leaves)
 
     def draw(first, last):
-        draw_by_gradients(g, share, l2, np.uint32(seed), np.empty(BLOCK), out, first, last)
+        draw_by_gradients(g, share, l2, np.uint32(seed), np.empty((2, BLOCK)), out, first, last)
 
     workers.share(draw, -(-n_rows // BLOCK))
     return out

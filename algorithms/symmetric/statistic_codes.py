@@ -47,15 +47,39 @@ def make_statistic_codes(ctrs):
     code_by_bins = np.zeros((len(made), n_keys), np.uint8)
     for row, one in zip(code_by_bins, made, strict=True):
         row[: len(one.code_by_bins)] = one.code_by_bins
+    set_of = np.repeat(np.arange(len(numbers)), np.diff(first))
+    n_codes = np.array([made[number].n_codes for number in numbers], np.int64)
+    bins = np.concatenate([made[number].bins for number in numbers])
     return StatisticCodes(
         np.array(first, np.int64),
-        np.repeat(np.arange(len(numbers)), np.diff(first)),
-        np.array([made[number].n_codes for number in numbers], np.int64),
-        np.concatenate([made[number].bins for number in numbers]),
+        set_of,
+        n_codes,
+        bins,
+        *sort_codes(bins, n_codes[set_of], int(ctrs.n_borders.max()) + 1),
         np.array(numbers, np.int64),
         np.array([one.code_by_counts for one in made]),
         code_by_bins,
     )
+
+
+def sort_codes(bins, n_codes, n_bins):
+    """Return the codes of each statistic in the order of their bins, and the end of each bin.
+
+    Parameters
+    ----------
+    bins : uint8 (n_statistics, MAX_CODES)
+    n_codes : int64 (n_statistics,)
+    n_bins : int, largest number of bins
+
+    Returns
+    -------
+    uint8 (n_statistics, MAX_CODES), int64 (n_statistics, n_bins)
+    """
+    order, ends = np.zeros(bins.shape, np.uint8), np.empty((len(bins), n_bins), np.int64)
+    for own, count, out, out_ends in zip(bins, n_codes.tolist(), order, ends, strict=True):
+        out[:count] = np.argsort(own[:count], kind="stable")
+        out_ends[:] = np.cumsum(np.bincount(own[:count], minlength=n_bins))
+    return order, ends
 
 
 def join_priors(formulas, kind, n_borders):

@@ -212,7 +212,7 @@ def ctr_arrays(ctrs, classes):
 
 def make_ctr_arrays(ctrs, classes):
     """Return the `CtrArrays` of some options; parameters are those of `ctr_arrays`."""
-    of_rows = np.zeros((len(ctrs), len(classes.y)), np.int32)
+    of_rows = np.zeros((len(ctrs), len(classes.y)), np.uint16)
     n_classes = np.zeros(len(ctrs), np.int64)
     for number, options in enumerate(ctrs):
         if options.kind != COUNTER:

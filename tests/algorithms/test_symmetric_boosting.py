@@ -300,7 +300,7 @@ def test_sampling_by_gradients_keeps_the_wanted_share_without_bias():
     total, share = [], []
     for seed in range(40):
         weight = np.empty(g.shape[1], np.float32)
-        draw_by_gradients(g, 0.3, 0.1, np.uint32(seed), np.empty(BLOCK), weight, 0, 3)
+        draw_by_gradients(g, 0.3, 0.1, np.uint32(seed), np.empty((2, BLOCK)), weight, 0, 3)
         total.append((g[0] * weight).sum() / g.sum())
         share.append((weight > 0.0).mean())
     assert np.mean(share) == pytest.approx(0.3, abs=0.003)

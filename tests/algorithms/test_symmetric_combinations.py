@@ -22,7 +22,7 @@ from algorithms.symmetric.kernels.base_categories import (
 from algorithms.symmetric.kernels.category_tree import ADDED, LISTED
 from algorithms.symmetric.kernels.combinations import LevelRows, order_records
 from algorithms.symmetric.kernels.split_scores import scan_features
-from algorithms.symmetric.statistic_codes import N_SMALL, code_tables
+from algorithms.symmetric.statistic_codes import MAX_CODES, N_SMALL, code_tables, sort_codes
 
 CTRS = [
     "Borders,Counter",
@@ -109,10 +109,22 @@ def fit(n_classes, ctrs, **others):
 
 
 @pytest.mark.parametrize(("n_classes", "ctrs"), list(zip([0, 2, 3], CTRS, strict=True)))
-def test_levels_have_the_statistics_and_scores_of_the_other_code(n_classes, ctrs, monkeypatch):
-    original, seen = CombinationSearch.scan, []
+@pytest.mark.parametrize(
+    ("shift", "max_sums"),
+    [
+        (0, combination_search.MAX_SUMS),
+        (10, combination_search.MAX_SUMS),  # sums of large leaves need several chunks
+        (0, 0),  # the sums of no combination are kept
+    ],
+)
+def test_levels_have_the_statistics_and_scores_of_the_other_code(
+    n_classes, ctrs, shift, max_sums, monkeypatch
+):
+    original, seen, is_narrow = CombinationSearch.scan, [], []
+    monkeypatch.setattr(combination_search, "MAX_SUMS", max_sums)
 
     def scan(search, level, records, groups, scoring):
+        records = records << shift
         original(search, level, records, groups, scoring)
         splits = [search.make_split(number) for number in range(level)]
         columns = [
@@ -123,13 +135,16 @@ def test_levels_have_the_statistics_and_scores_of_the_other_code(n_classes, ctrs
         assert found == search.data.combinations(splits, columns)
         check_statistics(search)
         check_scores(search, records, groups, scoring)
+        is_narrow.extend(search.tree.is_narrow[0, : groups.n_leaves].tolist())
         seen.extend(found)
 
     monkeypatch.setattr(CombinationSearch, "scan", scan)
     monkeypatch.setattr(CategoryGrower, "grows_alone", False)
     fit(n_classes, ctrs)
     assert max(one.complexity for one in seen) >= 3
-    assert any(one.borders for one in seen)
+    assert any(one.borders for one in seen) or shift  # then statistics have the best scores
+    assert any(is_narrow)
+    assert all(is_narrow) == (shift == 0)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -212,6 +227,16 @@ def test_codes_stand_for_the_bins_of_all_priors(priors, n_borders):
             np.testing.assert_array_equal(code_by_counts[total, numerator.astype(int)], codes)
 
 
+def test_codes_are_sorted_by_the_bins_of_each_statistic():
+    bins = np.random.default_rng(0).integers(0, 7, (3, MAX_CODES)).astype(np.uint8)
+    n_codes = np.array([256, 100, 3])
+    order, ends = sort_codes(bins, n_codes, 8)
+    for own, count, codes, own_ends in zip(bins, n_codes.tolist(), order, ends, strict=True):
+        for b in range(8):
+            found = codes[own_ends[b - 1] if b else 0 : own_ends[b]]
+            np.testing.assert_array_equal(found, np.flatnonzero(own[:count] == b))
+
+
 def test_too_many_tuples_of_bins_have_no_common_code():
     assert code_tables(tuple((prior, 0.0, 1.0) for prior in (0.0, 0.5, 1.0)), 50) is None
 
@@ -222,9 +247,8 @@ def test_chunks_of_a_leaf_fit_into_packed_sums():
     records = g * 2**32 + w
     rows = rng.permutation(n_rows).astype(np.uint32)
     starts, ends = np.array([0, 25, 10, 25]), np.array([10, 40, 25, 25])
-    level_rows = LevelRows(
-        rows, starts, ends, np.empty((2, n_rows), np.int64), np.empty(n_rows, np.uint32)
-    )
+    scratch = np.empty((2, n_rows), np.int64), np.empty(n_rows, np.uint32)
+    level_rows = LevelRows(rows, starts, ends, *scratch, np.array([[True, False, True, True]] * 2))
     order_records(records, level_rows, 4)
     np.testing.assert_array_equal(level_rows.records, records[:, rows])
     chunks = iter(level_rows.chunks.tolist())

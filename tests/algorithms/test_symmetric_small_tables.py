@@ -61,7 +61,10 @@ SMOOTH = [
     ("loss", "method", "backtracking"), [*SMOOTH, ("Quantile", "Gradient", "No")]
 )
 @pytest.mark.parametrize("iterations", [1, 7])
-def test_one_call_and_steps_give_the_same_leaf_values(loss, method, backtracking, iterations):
+@pytest.mark.parametrize("n_rows", [500, 12_000])  # one block, and 128 blocks
+def test_one_call_and_steps_give_the_same_leaf_values(
+    loss, method, backtracking, iterations, n_rows
+):
     params = SimpleNamespace(
         leaf_estimation_method=method,
         leaf_estimation_iterations=iterations,
@@ -70,10 +73,10 @@ def test_one_call_and_steps_give_the_same_leaf_values(loss, method, backtracking
         loss_function=loss,
     )
     rng = np.random.default_rng(3)
-    y = rng.integers(0, 2, 500).astype(np.float32)
-    weight = (rng.random(500) * (rng.random(500) < 0.8)).astype(np.float32)
-    leaf_of = rng.integers(0, 7, 500).astype(np.uint16)  # the last leaf is empty
-    score = rng.exponential(size=(1, 500))
+    y = rng.integers(0, 2, n_rows).astype(np.float32)
+    weight = (rng.random(n_rows) * (rng.random(n_rows) < 0.8)).astype(np.float32)
+    leaf_of = rng.integers(0, 7, n_rows).astype(np.uint16)  # the last leaf is empty
+    score = rng.exponential(size=(1, n_rows))
     grown = GrownTree(np.zeros(3, np.int64), np.zeros(3, np.int64), leaf_of)
     objective = find_objective(params, 2 if loss == "Logloss" else 0)
     estimator = LeafEstimator(params, objective, y, weight, ALONE)

@@ -16,7 +16,12 @@ from algorithms.runtime.thread_team import ThreadTeam
 from algorithms.symmetric.kernels.category_tree import COMBINATION, start_search
 from algorithms.symmetric.kernels.grow_category_tree import grow_category_tree
 from algorithms.symmetric.kernels.grow_tree import TreeScoring, grow_alone
-from algorithms.symmetric.kernels.leaf_steps import add_leaf_values, copy_to, estimate_leaves
+from algorithms.symmetric.kernels.leaf_steps import (
+    LeafScratch,
+    add_leaf_values,
+    copy_to,
+    estimate_leaves,
+)
 from algorithms.symmetric.kernels.leaf_sums import differentiate
 from algorithms.symmetric.kernels.partition import find_leaves
 from algorithms.symmetric.kernels.row_sampling import (
@@ -76,15 +81,14 @@ class RoundScratch(NamedTuple):
     rows: np.ndarray  # uint32 (n_rows,), the sampled rows
     drawn: np.ndarray  # float32 (n_rows,), weight of each row in the sample
     packed: np.ndarray  # float32 (2, n_rows), derivatives and weights to pack
-    values: np.ndarray  # float64 (max(BLOCK, n_rows),)
+    values: np.ndarray  # float64 (2, BLOCK)
     noise: np.ndarray  # float64 (n_quantiles,)
     leaf_of: np.ndarray  # uint16 (n_rows,)
     tables: np.ndarray  # as in `write_records`
     steps: np.ndarray  # float64 (2,), quantization steps
     bounds: np.ndarray  # int64 (2,)
     order: np.ndarray  # uint32 (0,)
-    sums: np.ndarray  # float64 (1, n_leaves, 3)
-    leaf_steps: np.ndarray  # float64 (3, n_leaves)
+    leaves: LeafScratch
 
 
 class RoundArrays(NamedTuple):
@@ -205,7 +209,7 @@ def end_round(rules, at, n_splits, l2, scratch, rounds):
     values = values[: 1 << n_splits]
     if not is_finite(values):
         return False
-    is_exp, changes = rules.loss.is_exp, scratch.leaf_steps[0]
+    is_exp, changes = rules.loss.is_exp, scratch.leaves.steps[0]
     add_leaf_values(is_exp, values, changes, scratch.leaf_of, scratch.score)
     rounds.n_splits[at] = n_splits
     return True
@@ -228,7 +232,7 @@ def draw_rows(sampling, seed, last, scratch):
         return n_rows
     l2 = sampling.mvs_reg
     if np.isnan(l2):
-        mean = mean_size(last, scratch.values)
+        mean = mean_size(last, scratch.values[0])
         l2 = mean * mean
     n_blocks = -(-n_rows // BLOCK)
     draw_by_gradients(scratch.g, sampling.subsample, l2, seed, scratch.values, drawn, 0, n_blocks)
@@ -285,8 +289,8 @@ def add_tree(loss, leaves, l2, scratch, values, weights):
         score = scratch.g[0]
     estimate_leaves(
         loss.kind, loss.loss_parameter, loss.is_exp, score, loss.y, loss.weight, scratch.leaf_of,
-        l2, leaves.iterations, leaves.is_newton, leaves.has_backtracking, scratch.sums,
-        scratch.leaf_steps, scratch.values[:n_rows], values, weights,
+        l2, leaves.iterations, leaves.is_newton, leaves.has_backtracking, n_rows, scratch.leaves,
+        values, weights,
     )  # fmt: skip
     for leaf in range(len(values)):
         values[leaf] *= leaves.learning_rate

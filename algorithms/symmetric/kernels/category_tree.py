@@ -15,6 +15,7 @@ from algorithms.symmetric.kernels.base_categories import divide_categories, star
 from algorithms.symmetric.kernels.combinations import (
     MULTIPLIER,
     CombinationParts,
+    CombinationSums,
     LevelCombinations,
 )
 from algorithms.symmetric.kernels.leaf_steps import copy_to
@@ -80,6 +81,7 @@ class CombinationArrays(NamedTuple):
     known: LevelCombinations  # of the tree
     is_exempt: np.ndarray  # bool (n_combinations, n_statistics), exempt from `model_size_reg`
     new: LevelCombinations  # those whose statistics are to be computed
+    kept: CombinationSums
     listed: np.ndarray  # int64 (n_combinations,), numbers of those of a level
     listed_slots: np.ndarray  # int64 (n_combinations,)
     is_listed: np.ndarray  # bool (n_combinations,), scratch space
@@ -125,6 +127,7 @@ def start_search(search, static, is_usable, order, permutation):
     state[OF_SPLITS] = state[LAST_SPLITS] = -1
     state[START] = state[CLOCK]
     search.split_key[:] = 0
+    search.kept.n_leaves[:] = 0
 
 
 @inner_kernel

@@ -22,6 +22,8 @@ class StatisticCodes(NamedTuple):
     set_of: np.ndarray  # int64 (n_statistics,)
     n_codes: np.ndarray  # int64 (n_sets,), at most 256
     bins: np.ndarray  # uint8 (n_statistics, 256), bin of each code of the set
+    order: np.ndarray  # uint8 (n_statistics, 256), codes of the set in the order of their bins
+    ends: np.ndarray  # int64 (n_statistics, most bins), end of each bin in ``order``
     tables: np.ndarray  # int64 (n_sets,), the set's number in the two tables below
     code_by_counts: np.ndarray  # uint8 (n_tables, N_SMALL, N_SMALL), by total and numerator
     # uint8 (n_tables, max(radix ** n_priors)), by the bins as the digits of a number
@@ -98,23 +100,34 @@ def count_totals(rows, ends, size, column, n_levels, scratch):
 
     Returns the largest number, at least 1, and the number of categories.
     """
-    counts, totals, width = scratch.counts, scratch.totals, np.uint64(2)
+    counts, width = scratch.counts, np.uint64(2)
     clear_marks(counts, n_levels, 2)
     most, n_found, start = np.int32(1), 0, np.uint64(0)
     for category in range(size):
         end, mark = np.uint64(ends[category]), np.int32(category + 1)
         for i in range(start, end):
             at = np.uint64(column[np.uint64(rows[i])]) * width
+            scratch.totals[i] = at
             is_new = counts[at] != mark
             counts[at] = mark
             counts[at + np.uint64(TOTAL)] = 1 if is_new else counts[at + np.uint64(TOTAL)] + 1
             n_found += np.int64(is_new)
-        for i in range(start, end):
-            at = np.uint64(column[np.uint64(rows[i])]) * width
-            totals[i] = counts[at + np.uint64(TOTAL)]
-            most = max(most, totals[i])
+        most = max(most, write_totals(start, end, scratch))
         start = end
     return most, n_found
+
+
+@inner_kernel
+def write_totals(start, end, scratch):
+    """Replace the places of the counts of some rows by the numbers of rows of their categories.
+
+    Returns the largest number.
+    """
+    totals, most = scratch.totals, np.int32(0)
+    for i in range(start, end):
+        totals[i] = scratch.counts[np.uint64(totals[i]) + np.uint64(TOTAL)]
+        most = max(most, totals[i])
+    return most
 
 
 @inner_kernel
@@ -150,12 +163,15 @@ def write_class_codes(
 
     It writes the number of rows of each row's category, too, and returns what `count_totals` does.
     """
-    counts, totals, classes = scratch.counts, scratch.totals, ctrs.classes[option]
+    counts, classes = scratch.counts, ctrs.classes[option]
     n_targets = ctrs.n_classes[option] - np.int64(ctrs.kinds[option] == BORDERS)
     per_target, most, n_found = n_sets // n_targets, np.int32(1), 0
     is_borders, n_small = ctrs.kinds[option] == BORDERS, codes.code_by_counts.shape[1]
     width = np.uint64(FIRST_CLASS + ctrs.n_classes[option])
     clear_marks(counts, n_levels, np.int64(width))
+    if is_borders and n_sets == 1:
+        given = ctrs, option, codes, c
+        return write_border_codes(rows, ends, size, column, width, *given, scratch, out[c])
     start = np.uint64(0)
     for category in range(size):
         end, mark = np.uint64(ends[category]), np.int32(category + 1)
@@ -163,6 +179,7 @@ def write_class_codes(
             row = np.uint64(rows[i])
             at = np.uint64(column[row]) * width
             first = at + np.uint64(FIRST_CLASS)
+            scratch.totals[i] = at
             if counts[at] != mark:
                 counts[at] = mark
                 n_found += 1
@@ -183,10 +200,37 @@ def write_class_codes(
                     own += 1
             counts[at + np.uint64(TOTAL)] = total + 1
             counts[first + np.uint64(classes[row])] += 1
+        most = max(most, write_totals(start, end, scratch))
+        start = end
+    return most, n_found
+
+
+@inner_kernel
+def write_border_codes(rows, ends, size, column, width, ctrs, option, codes, own, scratch, out):
+    """Write the codes of BORDERS with one target border and one set, without branches on counts.
+
+    Results are those of `write_class_codes`.
+    """
+    counts, classes = scratch.counts, ctrs.classes[option]
+    table, n_small = codes.code_by_counts[codes.tables[own]], codes.code_by_counts.shape[1]
+    most, n_found, start, zero = np.int32(1), 0, np.uint64(0), np.int32(0)
+    for category in range(size):
+        end, mark = np.uint64(ends[category]), np.int32(category + 1)
         for i in range(start, end):
-            at = np.uint64(column[np.uint64(rows[i])]) * width
-            totals[i] = counts[at + np.uint64(TOTAL)]
-            most = max(most, totals[i])
+            row = np.uint64(rows[i])
+            at = np.uint64(column[row]) * width
+            scratch.totals[i] = at
+            is_new = counts[at] != mark
+            total, above = counts[at + np.uint64(TOTAL)], counts[at + np.uint64(FIRST_CLASS)]
+            total, above = zero if is_new else total, zero if is_new else above
+            n_found += np.int64(is_new)
+            if total < n_small:
+                out[row] = table[np.uint64(total), np.uint64(above)]
+            else:
+                out[row] = code_of_counts(above, total, ctrs, option, codes, own)
+            counts[at], counts[at + np.uint64(TOTAL)] = mark, total + 1
+            counts[at + np.uint64(FIRST_CLASS)] = above + classes[row]
+        most = max(most, write_totals(start, end, scratch))
         start = end
     return most, n_found
 

@@ -59,6 +59,9 @@ class LevelRows(NamedTuple):
     ends: np.ndarray  # int64 (n_leaves or more,)
     records: np.ndarray  # int64 (n_outputs, n_sampled or more), in the order of ``rows``; written
     chunks: np.ndarray  # uint32 (n_sampled or more,), ends of the chunks, by leaf; written
+    is_narrow: (
+        np.ndarray
+    )  # bool (2, n_leaves or more): leaf, and its parent, has one chunk; written
 
 
 class LevelScoring(NamedTuple):
@@ -73,13 +76,27 @@ class LevelScoring(NamedTuple):
     step: np.ndarray  # float64 (2,), quantization steps of gradients and weights
 
 
+class CombinationSums(NamedTuple):
+    """Sums of the combinations of a tree: those of a level are subtracted at the next one.
+
+    The sums of a leaf have ``width`` entries for each statistic of each output: packed ΣG and ΣW
+    of the bins up to each bin. They are not valid if the leaf is not narrow.
+    """
+
+    packed: np.ndarray  # int64 (n, n_leaves, n_outputs · n_statistics · width), by combination
+    n_leaves: np.ndarray  # int64 (n_combinations,), leaves that have sums; 0: none
+
+
 class ScoreScratch(NamedTuple):
-    """Scratch space of `scan_combinations`."""
+    """Scratch space of `scan_combinations`; ``width`` is as in `CombinationSums`."""
 
     cells: np.ndarray  # int64 (2, 256), packed sums by code, of even and of odd rows
-    packed: np.ndarray  # int64 (stride,), packed sums of each bin
-    planes: np.ndarray  # int64 (n_statistics, 2, stride): ΣG and ΣW of a leaf
-    sums: np.ndarray  # float64 (n_statistics, 4, stride)
+    prefix: np.ndarray  # int64 (257,), packed sums of the first codes
+    leaves: (
+        np.ndarray
+    )  # int64 (n_leaves, n_outputs · n_statistics · width), as in `CombinationSums`
+    planes: np.ndarray  # int64 (2, n_outputs · n_statistics · width), ΣG and ΣW of a leaf
+    sums: np.ndarray  # float64 (4, n_statistics · width)
 
 
 @kernel
@@ -136,9 +153,12 @@ def order_records(records, level_rows, n_leaves):
     level_rows : LevelRows
     n_leaves : int
     """
-    rows, n_chunks = level_rows.rows, 0
+    rows, is_narrow, n_chunks = level_rows.rows, level_rows.is_narrow, 0
+    for leaf in range(n_leaves // 2):
+        is_narrow[1, leaf] = is_narrow[1, leaf + n_leaves // 2] = is_narrow[0, leaf]
     for leaf in range(n_leaves):
         start, end = np.uint64(level_rows.starts[leaf]), np.uint64(level_rows.ends[leaf])
+        is_narrow[0, leaf] = True
         if start == end:
             continue
         most_g = most_w = np.int64(0)
@@ -151,6 +171,7 @@ def order_records(records, level_rows, n_leaves):
                 weight += own[i] & LOW
             most_g, most_w = max(most_g, sum_abs_g), max(most_w, weight)
         if most_g > MAX_G or most_w > MAX_W:
+            is_narrow[0, leaf] = False
             n_chunks = write_chunk_ends(level_rows, start, end, len(records), n_chunks)
         level_rows.chunks[n_chunks] = end
         n_chunks += 1
@@ -180,44 +201,63 @@ def write_chunk_ends(level_rows, start, end, n_outputs, n_chunks):
 
 @kernel
 def scan_combinations(
-    cache, codes, slots, level_rows, n_leaves, scoring, scratch, best_score, best_bin, first, last
-):  # fmt: skip
+    columns, codes, listed, level_rows, n_leaves, scoring, kept, scratch, best, first, last
+):
     """Write the best split of each statistic of the combinations first … last − 1.
+
+    Of each pair of sibling leaves only the smaller one is summed if the sums of their parent are
+    known; the other is the difference.
 
     Parameters
     ----------
-    cache : StatisticCache
+    columns : uint8 (n_slots, n_sets, n_rows), as in `StatisticCache`
     codes : StatisticCodes
-    slots : int64, place of each combination in the cache
+    listed : (numbers, slots) of the combinations, int64
     level_rows : LevelRows
     n_leaves : int
     scoring : LevelScoring
+    kept : CombinationSums, written
     scratch : ScoreScratch
-    best_score : float64 (n, n_statistics), written, without noise
-    best_bin : int64 (n, n_statistics), written: the last bin of the false side
+    best : (scores, bins), written
+        float64 (n, n_statistics), without noise; int64 (n, n_statistics), the last bin of the
+        false side
     """
-    sums, n_bins, stride = scratch.sums, scoring.n_bins, scoring.stride
+    numbers, slots = listed
+    best_score, best_bin = best
+    sums, n_bins = scratch.sums, scoring.n_bins
+    width = sums.shape[1] // len(n_bins)
     for c in range(first, last):
-        for s in range(len(n_bins)):
-            for b in range(n_bins[s] - 1):
-                sums[s, 0, b] = 0.0
-                sums[s, 1, b] = MIN_DENOMINATOR
+        own, leaves, n_before = columns[slots[c]], scratch.leaves, np.int64(0)
+        if numbers[c] < len(kept.packed):
+            leaves, n_before = kept.packed[numbers[c]], kept.n_leaves[numbers[c]]
+            kept.n_leaves[numbers[c]] = n_leaves
+        sum_leaves(own, codes, level_rows, n_leaves, 2 * n_before == n_leaves, scratch, leaves)
+        for i in range(sums.shape[1]):
+            sums[0, i] = 0.0
+            sums[1, i] = MIN_DENOMINATOR
         chunk = 0
         for leaf in range(n_leaves):
             start, end = level_rows.starts[leaf], level_rows.ends[leaf]
             if start == end:
                 continue
-            n_chunks = 1
-            while level_rows.chunks[chunk + n_chunks - 1] != end:
-                n_chunks += 1
-            ends = level_rows.chunks[chunk : chunk + n_chunks]
-            add_leaf(cache.codes[slots[c]], codes, level_rows, start, ends, scoring, scratch)
-            chunk += n_chunks
+            if level_rows.is_narrow[0, leaf]:
+                add_narrow_leaf(leaves[leaf], scoring, sums)
+                chunk += 1
+                continue
+            clear(scratch.planes)
+            while start < end:
+                given = start, np.int64(level_rows.chunks[chunk])
+                sum_leaf(own, codes, level_rows, *given, scratch, leaves[leaf])
+                add_planes(leaves[leaf], scratch.planes)
+                start = given[1]
+                chunk += 1
+            add_wide_leaf(scratch.planes, scoring, sums)
         seed = seed_of(scoring.seed, c)
         for s in range(len(n_bins)):
             best_score[c, s], best_bin[c, s] = choose_bin(
-                sums[s], n_bins[s] - 1, scoring.kind, scoring.noise, seed, s * stride
-            )
+                sums[:, s * width : (s + 1) * width], n_bins[s] - 1, scoring.kind, scoring.noise,
+                seed, s * scoring.stride,
+            )  # fmt: skip
 
 
 @inner_kernel
@@ -227,84 +267,143 @@ def seed_of(seed, number):
     return np.uint32((mixed ^ (mixed >> np.uint64(29))) & LOW_BITS)
 
 
-@inner_kernel
-def add_leaf(columns, codes, level_rows, start, ends, scoring, scratch):
-    """Add a leaf's score terms of all statistics of a combination to ``scratch.sums``.
+@linked_kernel
+def sum_leaves(columns, codes, level_rows, n_leaves, has_parents, scratch, leaves):
+    """Write the packed sums of all narrow leaves.
 
     Parameters
     ----------
     columns : uint8 (n_sets, n_rows), codes of the combination
-    start, ends, codes, level_rows, scoring, scratch : as in `sum_leaf`
+    has_parents : whether ``leaves`` has the sums of the level before
+    leaves : int64 (n_leaves, …), as in `CombinationSums`; written
+    codes, level_rows, n_leaves, scratch : as in `scan_combinations`
     """
-    for own in range(len(codes.n_codes)):
-        for k in range(len(level_rows.records)):
-            sum_leaf(columns[own], codes, own, level_rows, k, start, ends, scoring, scratch)
-            for s in range(codes.first[own], codes.first[own + 1]):
-                add_sums(scratch.planes[s], scoring.n_bins[s], scoring, scratch.sums[s])
+    starts, ends, is_narrow = level_rows.starts, level_rows.ends, level_rows.is_narrow
+    n_before = n_leaves // 2
+    for leaf in range(n_leaves - n_before):
+        other = leaf + n_before
+        if not (has_parents and is_narrow[1, leaf]):
+            for one in range(leaf, n_leaves, max(n_before, 1)):
+                if is_narrow[0, one]:
+                    given = starts[one], ends[one], scratch, leaves[one]
+                    sum_leaf(columns, codes, level_rows, *given)
+            continue
+        is_true = ends[other] - starts[other] <= ends[leaf] - starts[leaf]
+        small = other if is_true else leaf
+        given = starts[small], ends[small], scratch, leaves[other]
+        sum_leaf(columns, codes, level_rows, *given)
+        subtract_leaf(leaves[leaf], leaves[other], is_true)
 
 
 @inner_kernel
-def sum_leaf(column, codes, own, level_rows, k, start, ends, scoring, scratch):
-    """Write ΣG and ΣW of a leaf's rows by bin, for the statistics of set ``own``.
+def subtract_leaf(parent, child, is_true):
+    """Replace a parent's sums and its smaller child's by those of the false and true child."""
+    if is_true:
+        for i in range(len(parent)):
+            parent[i] -= child[i]
+    else:
+        for i in range(len(parent)):
+            one = child[i]
+            child[i] = parent[i] - one
+            parent[i] = one
+
+
+@inner_kernel
+def sum_leaf(columns, codes, level_rows, start, end, scratch, sums):
+    """Write the packed sums of the rows of a leaf, or of a chunk of it.
 
     Parameters
     ----------
-    column : uint8 (n_rows,), codes of the set
-    k : number of the output
-    start, ends : start of the leaf, and ends of its chunks
-    codes, level_rows, scoring, scratch : as in `scan_combinations`
+    columns, codes, level_rows, scratch : as in `sum_leaves`
+    start, end : range of the rows
+    sums : int64 (n_outputs · n_statistics · width,), written
     """
-    cells, packed, planes, n_bins = scratch.cells, scratch.packed, scratch.planes, scoring.n_bins
-    records, n_codes = level_rows.records[k], codes.n_codes[own]
-    for s in range(codes.first[own], codes.first[own + 1]):
-        for b in range(n_bins[s]):
-            planes[s, 0, b] = 0
-            planes[s, 1, b] = 0
-    begin = np.uint64(start)
-    for part in range(len(ends)):
-        end = np.uint64(ends[part])
-        sum_codes(column, level_rows.rows, records, begin, end, n_codes, cells)
-        for s in range(codes.first[own], codes.first[own + 1]):
-            for b in range(n_bins[s]):
-                packed[b] = 0
-            for code in range(np.uint64(n_codes)):
-                packed[np.uint64(codes.bins[s, code])] += cells[0, code] + cells[1, code]
-            for b in range(n_bins[s]):
-                planes[s, 0, b] += packed[b] >> HALF
-                planes[s, 1, b] += packed[b] & LOW
-        begin = end
+    cells, prefix, rows = scratch.cells, scratch.prefix, level_rows.rows
+    n_statistics = len(codes.order)
+    width = scratch.sums.shape[1] // n_statistics
+    begin, stop = np.uint64(start), np.uint64(end)
+    if begin == stop:
+        for i in range(len(sums)):
+            sums[i] = 0
+        return
+    for k in range(len(level_rows.records)):
+        for own in range(len(codes.n_codes)):
+            n_codes = np.uint64(codes.n_codes[own])
+            sum_codes(columns[own], rows, level_rows.records[k], begin, stop, n_codes, cells)
+            for s in range(codes.first[own], codes.first[own + 1]):
+                order, ends, total = codes.order[s], codes.ends[s], np.int64(0)
+                for code in range(n_codes):
+                    total += cells[0, np.uint64(order[code])]
+                    prefix[code + np.uint64(1)] = total
+                at = (k * n_statistics + s) * width
+                for b in range(len(ends)):
+                    sums[at + b] = prefix[ends[b]]
 
 
 @inner_kernel
 def sum_codes(column, rows, records, begin, end, n_codes, cells):
-    """Write the packed sums of the rows at begin … end − 1 by code, as two histograms.
+    """Write the packed sums of the rows at begin … end − 1 by code to ``cells[0]``.
 
     Consecutive rows often have the same code. In two histograms the second addition need not wait
     for the first.
     """
     one = np.uint64(1)
+    even, odd = cells[0], cells[1]
     for code in range(n_codes):
-        cells[0, code] = 0
-        cells[1, code] = 0
+        even[code] = 0
+        odd[code] = 0
     for i in range(begin, end - one, np.uint64(2)):
         row, other = np.uint64(rows[i]), np.uint64(rows[i + one])
-        cells[0, np.uint64(column[row])] += records[i]
-        cells[1, np.uint64(column[other])] += records[i + one]
+        even[np.uint64(column[row])] += records[i]
+        odd[np.uint64(column[other])] += records[i + one]
     if (end - begin) % np.uint64(2):
         last = end - one
-        cells[0, np.uint64(column[np.uint64(rows[last])])] += records[last]
+        even[np.uint64(column[np.uint64(rows[last])])] += records[last]
+    for code in range(n_codes):
+        even[code] += odd[code]
 
 
 @inner_kernel
-def add_sums(planes, n_bins, scoring, sums):
-    """Add a leaf's score terms, of both sides of all splits of a statistic, to ``sums``."""
-    count, step, g, w = n_bins - 1, scoring.step, np.int64(0), np.int64(0)
-    for b in range(count):
-        g += planes[0, b]
-        w += planes[1, b]
-        sums[2, b], sums[3, b] = np.float64(g) * step[0], np.float64(w) * step[1]
-    g += planes[0, count]
-    w += planes[1, count]
-    if w > 0:
-        whole = np.float64(g) * step[0], np.float64(w) * step[1]
-        add_terms(sums, count, whole[0], whole[1], scoring.l2)
+def add_narrow_leaf(packed, scoring, sums):
+    """Add a leaf's score terms, of both sides of all splits of all statistics, to ``sums``."""
+    step, n = scoring.step, sums.shape[1]
+    for first in range(0, len(packed), n):
+        own = packed[first : first + n]
+        for i in range(n):
+            sums[2, i] = np.float64(own[i] >> HALF) * step[0]
+            sums[3, i] = np.float64(own[i] & LOW) * step[1]
+        add_whole(scoring, sums)
+
+
+@inner_kernel
+def add_whole(scoring, sums):
+    """Add the terms of a leaf whose Σg and Σw of false sides are in ``sums``."""
+    last = scoring.n_bins[0] - 1
+    if sums[3, last] > 0.0:
+        add_terms(sums, sums.shape[1], sums[2, last], sums[3, last], scoring.l2)
+
+
+@inner_kernel
+def clear(planes):
+    """Set ΣG and ΣW to 0."""
+    for i in range(planes.shape[1]):
+        planes[0, i] = planes[1, i] = 0
+
+
+@inner_kernel
+def add_planes(packed, planes):
+    """Add packed sums to ΣG and ΣW."""
+    for i in range(len(packed)):
+        planes[0, i] += packed[i] >> HALF
+        planes[1, i] += packed[i] & LOW
+
+
+@inner_kernel
+def add_wide_leaf(planes, scoring, sums):
+    """Add the score terms of a leaf of several chunks, as `add_narrow_leaf` does."""
+    step, n = scoring.step, sums.shape[1]
+    for first in range(0, planes.shape[1], n):
+        for i in range(n):
+            sums[2, i] = np.float64(planes[0, first + i]) * step[0]
+            sums[3, i] = np.float64(planes[1, first + i]) * step[1]
+        add_whole(scoring, sums)

@@ -35,10 +35,13 @@ from algorithms.symmetric.kernels.combinations import (
     write_column,
     write_combinations,
 )
-from algorithms.symmetric.kernels.grow_tree import find_redundant_split, split_leaves
+from algorithms.symmetric.kernels.grow_tree import (
+    find_redundant_split,
+    scan_level,
+    split_leaves,
+)
 from algorithms.symmetric.kernels.leaf_steps import copy_to
 from algorithms.symmetric.kernels.partition import find_leaves
-from algorithms.symmetric.kernels.split_scores import build_level, scan_features
 from algorithms.symmetric.kernels.target_statistics import CtrArrays
 
 
@@ -58,6 +61,7 @@ class CategoryTree(NamedTuple):
     leaf_columns: np.ndarray  # uint8 (depth, n_rows), scratch space
     records: np.ndarray  # int64 (n_outputs, n_rows), scratch space: see `LevelRows`
     chunks: np.ndarray  # uint32 (n_rows,), scratch space: see `LevelRows`
+    is_narrow: np.ndarray  # bool (2, n_leaves), scratch space: see `LevelRows`
 
 
 class TreeScratch(NamedTuple):
@@ -82,9 +86,8 @@ def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, spl
     splits : int64 (depth, 3), written: see `choose_split`
     leaf_of : uint16 (n_rows,), written
     """
-    n_bins, stride, features = arrays.n_bins, arrays.stride, arrays.features
-    starts, ends, sums = arrays.spans[0], arrays.spans[1], arrays.spans[2]
-    spare, search, listed_slots = arrays.spare[: len(rows)], tree.search, tree.search.listed_slots
+    starts, ends = arrays.spans[0], arrays.spans[1]
+    spare, search = arrays.spare[: len(rows)], tree.search
     starts[0], ends[0] = 0, len(rows)
     n_leaves, n_splits = 1, len(splits)
     kind, l2, step, noise = scoring.kind, scoring.l2, scoring.step, scoring.noise
@@ -93,21 +96,16 @@ def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, spl
     for level in range(len(splits)):
         list_combinations(search, tree.static, splits, level, scratch.categories)
         write_new(tree, scratch, order_of_bases)
-        build_level(
-            tree.static.rows[permutation], records, rows, starts, ends, n_leaves // 2, features,
-            n_bins, 0, len(features), stride, arrays.planes, arrays.work, sums,
-        )  # fmt: skip
-        scan_features(
-            arrays.planes, n_leaves, n_bins, 0, len(features), stride, l2, step, kind, noise,
-            seeds[level, 0], arrays.scores, arrays.best_score, arrays.best_bin,
-        )  # fmt: skip
+        bins = tree.static.rows[permutation]
+        scan_level(arrays, bins, records, rows, n_leaves, scoring, seeds[level, 0])
         seed = np.int64(seeds[level, 0])
         own = LevelScoring(kind, noise, seed, tree.n_bins, tree.stride, l2, step)
-        level_rows = LevelRows(rows, starts, ends, tree.records, tree.chunks)
+        level_rows = LevelRows(rows, starts, ends, tree.records, tree.chunks, tree.is_narrow)
         order_records(records, level_rows, n_leaves)
         scan_combinations(
-            tree.cache, tree.codes, listed_slots, level_rows, n_leaves, own, scratch.scores,
-            tree.candidates.score, tree.candidates.bin, 0, search.state[LISTED],
+            tree.cache.codes, tree.codes, (search.listed, search.listed_slots), level_rows,
+            n_leaves, own, search.kept, scratch.scores,
+            (tree.candidates.score, tree.candidates.bin), 0, search.state[LISTED],
         )  # fmt: skip
         split = splits[level]
         choose_split(
@@ -120,7 +118,7 @@ def grow_category_tree(arrays, tree, scratch, records, rows, scoring, seeds, spl
             write_column(tree.codes, split[COLUMN], codes, column)
         else:
             column = tree.static.columns[permutation, split[COLUMN]]
-        split_leaves(column, split[BIN], rows, spare, starts, ends, arrays.places, n_leaves)
+        split_leaves(column, split[BIN], rows, spare, starts, ends, n_leaves)
         rows, spare = spare, rows
         n_leaves *= 2
         redundant = find_redundant_split(starts, ends, n_leaves)

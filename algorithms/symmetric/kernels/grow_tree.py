@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.gbdt.kernels.booster_arrays import TILE
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.math_functions import hash_of
-from algorithms.symmetric.kernels.partition import count_sides, partition_rows
 from algorithms.symmetric.kernels.sorted_scan import (
     SortedRows,
     keep_sampled,
@@ -20,7 +20,11 @@ from algorithms.symmetric.kernels.sorted_scan import (
     sum_totals,
     unpack,
 )
-from algorithms.symmetric.kernels.split_scores import NOISE_BITS, build_level, scan_features
+from algorithms.symmetric.kernels.split_scores import (
+    NOISE_BITS,
+    build_level,
+    scan_features,
+)
 
 
 class GrowthArrays(NamedTuple):
@@ -34,7 +38,6 @@ class GrowthArrays(NamedTuple):
     features: np.ndarray  # int64 (n_features,), 0 … n_features − 1
     spare: np.ndarray  # uint32 (n_rows,)
     spans: np.ndarray  # int64 (3, n_leaves or more): start and end of each leaf
-    places: np.ndarray  # int64 (2, n_leaves)
     planes: np.ndarray  # as in `build_level`
     work: np.ndarray  # as in `build_level`
     scores: np.ndarray  # float64 (4, stride)
@@ -66,13 +69,11 @@ def grow_alone(arrays, records, rows, is_usable, scoring, seeds, splits):
     splits : int64 (depth, 2), written: feature and bin
     """
     bins, columns, n_bins, stride = arrays.bins, arrays.columns, arrays.n_bins, arrays.stride
-    planes, work, scores, places = arrays.planes, arrays.work, arrays.scores, arrays.places
     best_score, best_bin, sorted_rows = arrays.best_score, arrays.best_bin, arrays.sorted_rows
     kind, l2, step, noise = scoring.kind, scoring.l2, scoring.step, scoring.noise
-    features, spans, spare = arrays.features, arrays.spans, arrays.spare[: len(rows)]
-    starts, ends, sums = spans[0], spans[1], spans[2]
+    spare, starts, ends = arrays.spare[: len(rows)], arrays.spans[0], arrays.spans[1]
     starts[0], ends[0] = 0, len(rows)
-    n_features, n_leaves = bins.shape[1], 1
+    n_leaves = 1
     is_small, mean_bins = sorted_rows.rows.shape[1] > 0, n_bins.mean()
     has_histograms = True
     for level in range(len(splits)):
@@ -82,24 +83,17 @@ def grow_alone(arrays, records, rows, is_usable, scoring, seeds, splits):
             keep_sampled(sorted_rows, n_bins)
             number_leaves(rows, starts, ends, n_leaves, sorted_rows.leaf_of)
         if has_histograms:
-            build_level(
-                bins, records, rows, starts, ends, n_leaves // 2, features, n_bins, 0, n_features,
-                stride, planes, work, sums,
-            )  # fmt: skip
-            scan_features(
-                planes, n_leaves, n_bins, 0, n_features, stride, l2, step, kind, noise,
-                seeds[level, 0], scores, best_score, best_bin,
-            )  # fmt: skip
+            scan_level(arrays, bins, records, rows, n_leaves, scoring, seeds[level, 0])
         else:
             sum_totals(sorted_rows, n_leaves)
             scan_sorted(
                 sorted_rows, n_leaves, is_usable, n_bins, stride, l2, kind, noise,
-                seeds[level, 0], scores, best_score, best_bin,
+                seeds[level, 0], arrays.scores, best_score, best_bin,
             )  # fmt: skip
         f = find_best(best_score, is_usable, noise, seeds[level, 1])
         splits[level, 0], splits[level, 1] = f, best_bin[f]
         if has_histograms:
-            split_leaves(columns[f], best_bin[f], rows, spare, starts, ends, places, n_leaves)
+            split_leaves(columns[f], best_bin[f], rows, spare, starts, ends, n_leaves)
             rows, spare = spare, rows
         else:
             given = columns[f], best_bin[f], sorted_rows.leaf_of, rows, n_leaves, starts, ends
@@ -111,6 +105,36 @@ def grow_alone(arrays, records, rows, is_usable, scoring, seeds, splits):
                 splits[later, 0], splits[later, 1] = splits[later + 1, 0], splits[later + 1, 1]
             return level
     return len(splits)
+
+
+@linked_kernel
+def scan_level(arrays, bins, records, rows, n_leaves, scoring, seed):
+    """Build the histograms of a level, and write the best split of each feature.
+
+    A few features at a time: their histograms of all leaves stay in the cache.
+
+    Parameters
+    ----------
+    arrays : GrowthArrays
+    bins : uint8 (n_rows, n_features)
+    records : int64 (n_outputs, n_rows), packed gradients and weights
+    rows : uint32 (n_sampled,), rows grouped by leaf
+    n_leaves : int
+    scoring : TreeScoring
+    seed : uint32, seed of the noise
+    """
+    starts, ends, sums = arrays.spans[0], arrays.spans[1], arrays.spans[2]
+    n_bins, stride, n_features = arrays.n_bins, arrays.stride, bins.shape[1]
+    for low in range(0, n_features, TILE):
+        high = min(low + TILE, n_features)
+        build_level(
+            bins, records, rows, starts, ends, n_leaves // 2, arrays.features, n_bins, low, high,
+            stride, arrays.planes, arrays.work, sums,
+        )  # fmt: skip
+        scan_features(
+            arrays.planes, n_leaves, n_bins, low, high, stride, scoring.l2, scoring.step,
+            scoring.kind, scoring.noise, seed, arrays.scores, arrays.best_score, arrays.best_bin,
+        )  # fmt: skip
 
 
 @inner_kernel
@@ -137,26 +161,35 @@ def find_best(best_score, is_usable, noise, seed):
 
 
 @kernel
-def split_leaves(column, border, rows, spare, starts, ends, places, n_leaves):
+def split_leaves(column, border, rows, spare, starts, ends, n_leaves):
     """Write the rows grouped by the leaves after a split into ``spare``.
+
+    Without a branch on the side of a row: half of such branches would be mispredicted. Rows of the
+    true side are collected at the start of the leaf in ``rows``, and then moved behind the others.
 
     Parameters
     ----------
-    column, border, rows : as in `count_sides`
+    column, border : as in `count_sides`
+    rows : uint32 (n_sampled,), rows grouped by leaf; written
     spare : uint32 (n_sampled,), written
     starts, ends : int64 (2 n_leaves or more,), ranges of the leaves; written
-    places : int64 (2, n_leaves or more), scratch space
     n_leaves : number of leaves before the split
     """
-    n_rows = len(rows)
-    count_sides(column, border, rows, starts, ends, n_leaves, places, 0, n_rows)
+    one = np.uint64(1)
     for leaf in range(n_leaves):
-        middle = starts[leaf] + places[0, leaf]
-        starts[n_leaves + leaf], ends[n_leaves + leaf] = middle, ends[leaf]
-        places[0, leaf], places[1, leaf] = starts[leaf], middle
-    partition_rows(column, border, rows, starts, ends, n_leaves, places, spare, 0, n_rows)
-    for leaf in range(n_leaves):
-        ends[leaf] = starts[n_leaves + leaf]
+        start, end = np.uint64(starts[leaf]), np.uint64(ends[leaf])
+        middle = high = start
+        for i in range(start, end):
+            row = rows[i]
+            is_true = np.uint64(column[np.uint64(row)] > border)
+            spare[middle] = row
+            rows[high] = row
+            middle += one - is_true
+            high += is_true
+        for i in range(high - start):
+            spare[middle + i] = rows[start + i]
+        starts[n_leaves + leaf], ends[n_leaves + leaf] = middle, end
+        ends[leaf] = middle
 
 
 @kernel

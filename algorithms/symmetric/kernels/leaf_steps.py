@@ -5,6 +5,7 @@ each sum, which small tables spend most of their time on.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from algorithms.symmetric.kernels.leaf_sums import (
     LOGISTIC,
     WEIGHT,
     add_to_scores,
+    change_and_sum_leaves,
     sum_leaves,
     sum_losses,
 )
@@ -28,10 +30,19 @@ UNIT = 2.0**-53  # rounding error of one operation
 NOT_PROVEN = -1.0
 
 
+class LeafScratch(NamedTuple):
+    """Scratch space of `estimate_leaves`."""
+
+    sums: np.ndarray  # float64 (n_blocks, n_leaves, 3)
+    losses: np.ndarray  # float64 (n_blocks,)
+    steps: np.ndarray  # float64 (3, n_leaves)
+    after: np.ndarray  # float64 (n_rows,)
+
+
 @kernel
 def estimate_leaves(
     kind, loss_parameter, is_exp, score, y, weight, leaf_of, l2, iterations, is_newton,
-    has_backtracking, sums, steps, after, values, weights,
+    has_backtracking, block, scratch, values, weights,
 ):  # fmt: skip
     """Write the leaf values before the learning rate, and the weights of the leaves.
 
@@ -45,18 +56,26 @@ def estimate_leaves(
     iterations : number of steps, at least 1; each halving of a step counts as one
     is_newton : whether steps are divided by second derivatives instead of weights
     has_backtracking : whether a step is halved until the loss falls
-    sums, steps, after : float64 (1, n_leaves, 3), (3, n_leaves) and (n_rows,), scratch space
+    block : number of rows of a block
+    scratch : LeafScratch
     values, weights : float64 (n_leaves,), written
     """
-    step, changes = steps[0], steps[2]
+    sums, losses = scratch.sums, scratch.losses
+    step, changes = scratch.steps[0], scratch.steps[2]
+    n_added = min(block, len(y)) + len(sums) * np.int64(len(sums) > 1)
     values[:] = 0.0
     can_prove = has_backtracking and kind == LOGISTIC and len(weight) == 0
     max_abs_score = largest_log(score) if can_prove else np.inf
     loss, bound, is_loss_computed = 0.0, loss_bound(len(y), max_abs_score), False
-    left, is_first = iterations, True
+    left, is_first, is_proven = iterations, True, False
     while left > 0:
         sums[:] = 0.0
-        sum_leaves(kind, loss_parameter, score, y, weight, leaf_of, len(y), sums, 0, 1)
+        if is_proven:  # then the last step is not in the scores yet
+            change_and_sum_leaves(score, y, changes, leaf_of, block, sums)
+        else:
+            sum_leaves(kind, loss_parameter, score, y, weight, leaf_of, block, sums, 0, len(sums))
+        is_proven = False
+        add_blocks(sums)
         if is_first:
             for leaf in range(len(weights)):
                 weights[leaf] = sums[0, leaf, WEIGHT]
@@ -69,20 +88,21 @@ def estimate_leaves(
                 add_leaf_values(is_exp, step, changes, leaf_of, score)
             continue
         write_changes(is_exp, step, changes)
-        longest_step = largest_proven_step(sums[0], changes, len(y), len(y), max_abs_score, bound)
+        longest_step = largest_proven_step(sums[0], changes, len(y), n_added, max_abs_score, bound)
         if longest_step < 0.0 and not is_loss_computed:
-            loss, is_loss_computed = loss_of(kind, loss_parameter, score, y, weight), True
+            loss = loss_of(kind, loss_parameter, score, y, weight, block, losses)
+            is_loss_computed = True
             bound = min(bound, loss)
             longest_step = largest_proven_step(
-                sums[0], changes, len(y), len(y), max_abs_score, bound
+                sums[0], changes, len(y), n_added, max_abs_score, bound
             )
         if longest_step >= 0.0:
             add_to(values, step)
-            add_to_scores(is_exp, changes, leaf_of, score, 0, len(score))
             max_abs_score, is_loss_computed = max_abs_score + longest_step, False
+            is_proven = True
             continue
         rows = score, y, weight, leaf_of
-        given = rows, steps, after, values
+        given = rows, block, scratch, values
         loss, left = shorten_step(kind, loss_parameter, is_exp, *given, loss, left)
         for leaf in range(len(step)):
             longest_step = max(longest_step, abs(step[leaf]))
@@ -90,7 +110,7 @@ def estimate_leaves(
 
 
 @linked_kernel
-def shorten_step(kind, loss_parameter, is_exp, rows, steps, after, values, loss, left):
+def shorten_step(kind, loss_parameter, is_exp, rows, block, scratch, values, loss, left):
     """Halve a step until the loss falls; add it to the values and scores.
 
     Returns the loss, and the iterations that are left.
@@ -98,11 +118,12 @@ def shorten_step(kind, loss_parameter, is_exp, rows, steps, after, values, loss,
     Parameters
     ----------
     rows : score, y, weight and leaf_of, as in `estimate_leaves`
-    steps, after, values : as in `estimate_leaves`
+    block, scratch, values : as in `estimate_leaves`
     loss : float, that of the scores
     left : int, iterations
     """
     score, y, weight, leaf_of = rows
+    steps, after = scratch.steps, scratch.after
     step, scaled, changes = steps[0], steps[1], steps[2]
     scale = 1.0
     while left >= 0:
@@ -110,7 +131,7 @@ def shorten_step(kind, loss_parameter, is_exp, rows, steps, after, values, loss,
             scaled[leaf] = step[leaf] * scale
         copy_to(score, after)
         add_leaf_values(is_exp, scaled, changes, leaf_of, after)
-        now = loss_of(kind, loss_parameter, after, y, weight)
+        now = loss_of(kind, loss_parameter, after, y, weight, block, scratch.losses)
         if now < loss:
             add_to(values, scaled)
             copy_to(after, score)
@@ -202,10 +223,47 @@ def write_steps(sums, l2, is_newton, step):
 
 
 @inner_kernel
-def loss_of(kind, loss_parameter, score, y, weight):
+def add_blocks(sums):
+    """Add the sums of all blocks to those of the first; leave out leaves of tiny weight."""
+    for part in range(len(sums)):
+        for leaf in range(sums.shape[1]):
+            if sums[part, leaf, WEIGHT] <= MIN_WEIGHT:
+                sums[part, leaf, DER1] = sums[part, leaf, DER2] = 0.0
+            if part > 0:
+                for field in range(sums.shape[2]):
+                    sums[0, leaf, field] += sums[part, leaf, field]
+
+
+@inner_kernel
+def loss_of(kind, loss_parameter, score, y, weight, block, losses):
     """Return the sum of the losses of all rows; NaN counts as infinite."""
-    loss = sum_losses(kind, loss_parameter, score, y, weight, 0, len(y))
+    for part in range(len(losses)):
+        rows = part * block, min((part + 1) * block, len(y))
+        losses[part] = sum_losses(kind, loss_parameter, score, y, weight, *rows)
+    loss = sum_few(losses)
     return np.inf if np.isnan(loss) else loss
+
+
+@inner_kernel
+def sum_few(values):
+    """Return the sum of at most 128 numbers, added in the order of `numpy.sum`."""
+    total, n_whole = 0.0, len(values) // 8 * 8
+    if n_whole:
+        a, b, c, d = values[0], values[1], values[2], values[3]
+        e, f, g, h = values[4], values[5], values[6], values[7]
+        for i in range(8, n_whole, 8):
+            a += values[i]
+            b += values[i + 1]
+            c += values[i + 2]
+            d += values[i + 3]
+            e += values[i + 4]
+            f += values[i + 5]
+            g += values[i + 6]
+            h += values[i + 7]
+        total = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    for i in range(n_whole, len(values)):
+        total += values[i]
+    return total
 
 
 @inner_kernel

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.symmetric.kernels.exponential import table_exp
 
 RMSE, LOGISTIC, POISSON, QUANTILE, SOFTMAX, HUBER, EXPECTILE, TWEEDIE = range(8)
@@ -133,6 +133,28 @@ def add_rows(kind, loss_parameter, score, y, weight, leaf_of, sums, first, last)
         sums[leaf, DER1] += der1
         sums[leaf, DER2] += der2
         sums[leaf, WEIGHT] += w
+
+
+@linked_kernel
+def change_and_sum_leaves(score, y, changes, leaf_of, block, sums):
+    """Multiply scores eᶠ by the changes of their leaves, and then do as `sum_leaves`.
+
+    One pass over the rows, for log loss without weights.
+
+    Parameters
+    ----------
+    score : (n_rows,) float64, eᶠ; written
+    changes : (n_leaves,) float64, eˢ of a step s
+    y, leaf_of, block, sums : as in `sum_leaves`
+    """
+    for part in range(len(sums)):
+        own = sums[part]
+        for i in range(np.uint64(part * block), np.uint64(min((part + 1) * block, len(y)))):
+            leaf = np.uint64(leaf_of[i])
+            score[i] *= changes[leaf]
+            own[leaf, DER1] += first_derivative(LOGISTIC, 0.0, score[i], np.float64(y[i]))
+            own[leaf, DER2] += second_derivative(LOGISTIC, 0.0, score[i], np.float64(y[i]))
+            own[leaf, WEIGHT] += 1.0
 
 
 @kernel

@@ -64,30 +64,52 @@ def draw_by_gradients(g, share, l2, seed, values, out, first, last):
     share : fraction of the rows to keep
     l2 : λ
     seed : uint32
-    values : (BLOCK,) float64, scratch space
+    values : float64 (2, BLOCK), scratch space
     out : float32 (n_rows,), written: 0 for rows that are left out
     """
     n_rows = g.shape[1]
     for block in range(first, last):
-        start, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
-        for i in range(start, end):
-            values[i - start] = gradient_size(g, l2, i)
-        threshold = find_threshold(values, end - start, share * (end - start))
-        for i in range(start, end):
-            p = gradient_size(g, l2, i) / threshold if threshold > 0.0 else 1.0
-            if p >= 1.0:
-                out[i] = 1.0
-            else:
-                out[i] = np.float32(1.0 / p) if uniform(seed, i) < p else np.float32(0.0)
+        start = block * BLOCK
+        n = min(BLOCK, n_rows - start)
+        sizes, moved = values[0, :n], values[1, :n]
+        write_sizes(g, l2, start, sizes)
+        for i in range(n):
+            moved[i] = sizes[i]
+        threshold = find_threshold(moved, n, share * n)
+        draw_weights(sizes, threshold, seed, start, out[start : start + n])
 
 
 @inner_kernel
-def gradient_size(g, l2, i):
-    """Return √(Σ g² + λ) of a row."""
-    total = l2
+def write_sizes(g, l2, start, sizes):
+    """Write √(Σ g² + λ) of consecutive rows; ``start`` is the first one."""
+    for i in range(len(sizes)):
+        sizes[i] = l2
     for k in range(len(g)):
-        total += g[k, i] * g[k, i]
-    return math.sqrt(total)
+        own = g[k, start : start + len(sizes)]
+        for i in range(len(sizes)):
+            sizes[i] += own[i] * own[i]
+    for i in range(len(sizes)):
+        sizes[i] = math.sqrt(sizes[i])
+
+
+@inner_kernel
+def draw_weights(sizes, threshold, seed, start, out):
+    """Write the weights of consecutive rows, without branches, so that the loop is vectorized.
+
+    Parameters
+    ----------
+    sizes : float64 (n,), √(Σ g² + λ) of each row
+    threshold : μ
+    start : number of the first row
+    """
+    if not threshold > 0.0:
+        out[:] = np.float32(1.0)
+        return
+    for i in range(len(out)):
+        p = sizes[i] / threshold
+        drawn = np.float32(1.0 / p)
+        drawn = drawn if uniform(seed, start + i) < p else np.float32(0.0)
+        out[i] = np.float32(1.0) if p >= 1.0 else drawn
 
 
 @kernel

@@ -168,19 +168,16 @@ def choose_bin(sums, count, kind, noise, seed, first):
 @inner_kernel
 def add_leaf(planes, first, count, l2, step, sums):
     """Add both sides of all splits of a leaf to the sums of the score."""
-    total_g = total_w = np.int64(0)
-    for b in range(count + 1):
-        total_g += planes[0, first + b]
-        total_w += planes[1, first + b]
-    if total_w == 0:
-        return
+    own_g, own_w = planes[0, first:], planes[1, first:]
     g = w = np.int64(0)
-    for b in range(count):
-        g += planes[0, first + b]
-        w += planes[1, first + b]
-        sums[2, b] = np.float64(g) * step[0]
-        sums[3, b] = np.float64(w) * step[1]
-    add_terms(sums, count, np.float64(total_g) * step[0], np.float64(total_w) * step[1], l2)
+    for b in range(np.uint64(count)):
+        g += own_g[b]
+        w += own_w[b]
+        sums[2, b], sums[3, b] = np.float64(g) * step[0], np.float64(w) * step[1]
+    g += own_g[count]
+    w += own_w[count]
+    if w > 0:
+        add_terms(sums, count, np.float64(g) * step[0], np.float64(w) * step[1], l2)
 
 
 @inner_kernel

@@ -27,7 +27,7 @@ class CtrArrays(NamedTuple):
     """
 
     kinds: np.ndarray  # int64 (n_options,): BORDERS, BUCKETS, MEAN or COUNTER
-    classes: np.ndarray  # int32 (n_options, n_rows), class of the target; not used by COUNTER
+    classes: np.ndarray  # uint16 (n_options, n_rows), class of the target; not used by COUNTER
     n_classes: np.ndarray  # int64 (n_options,); 0 for COUNTER
     n_borders: np.ndarray  # int64 (n_options,), borders of the statistic
     n_priors: np.ndarray  # int64 (n_options,)

@@ -20,6 +20,7 @@ from algorithms.trees.tree import Tree
 FIRST_ROOM = 2047  # initial capacity in nodes, or half the rows: untouched pages take no memory
 FIRST_BYTES = 1 << 27  # limit of the initial values, which are large with many classes
 BIG = 1 << 17  # minimum number of a node's list entries for which several threads are used
+SMALL = tree_arrays.SMALL
 CODE_BITS = 32
 TWO = 2
 NO_FLOATS = np.empty(0)
@@ -123,7 +124,7 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
     rules = rules._replace(big=big, ordered=int(counts is not None))
     growth = new_growth(m, rules, len(rows.columns), seed)
     ranked = len(table.ranks) > 0
-    scratch = new_scratch(m, rules, ranked=ranked)
+    scratch = new_scratch(m, rules, len(rows.columns), ranked=ranked)
     categories = None if counts is None else categorical_growth.new_categories(counts, rules)
     while (action := grow(table, rows, rules, growth, scratch, ALONE)) != tree_arrays.DONE:
         if action == tree_arrays.MORE_ROOM:
@@ -221,10 +222,14 @@ def new_growth(m, rules, n_features, seed, capacity=None):
     return growth
 
 
-def new_scratch(m, rules, *, ranked=False):
-    """Return scratch space for nodes of up to m rows, for a ranked or sorted table."""
+def new_scratch(m, rules, n_features=0, *, ranked=False):
+    """Return scratch space for nodes of up to m rows, for a ranked or sorted table.
+
+    ``n_features`` is the tree's number of features; 0: small subtrees are grown like others.
+    """
     totals = 1 + rules.n_classes if rules.n_classes else 3
     wide = np.empty(m + 1, np.int64)
+    n_features = 0 if ranked else n_features
     return tree_arrays.Scratch(
         block=np.empty((3, tree_arrays.BLOCK)),
         packed=np.empty(tree_arrays.BLOCK, np.int64),
@@ -238,6 +243,20 @@ def new_scratch(m, rules, *, ranked=False):
         few=np.empty(FEW if ranked else 0, np.uint32),
         cells=np.empty(CELLS + SPARE if ranked else 0, np.int64),
         open_cells=np.empty(CELLS if ranked else 0, np.uint8),
+        small=tree_arrays.SmallSubtree(
+            row_at=np.empty((SMALL, n_features), np.uint8),
+            bit_of=np.empty((SMALL, n_features), np.uint32),
+            starts=np.empty(n_features, np.uint32),
+            positions=np.empty((SMALL + 2, n_features), np.uint32),
+            weight=np.empty(SMALL),
+            y=np.empty(SMALL),
+            weighted=np.empty(SMALL),
+            code=np.empty(SMALL, np.int64),
+            rest=np.empty(n_features, np.uint32),
+            cut=np.empty(n_features, np.uint32),
+            n_left=np.empty(n_features),
+            s_left=np.empty(n_features),
+        ),
     )
 
 

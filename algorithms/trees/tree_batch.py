@@ -97,7 +97,7 @@ class BatchGrower:
             weight=np.empty(m if len(self._y) else 0),
         )
         growth = new_growth(m, rules, n_features, 0, self._most_nodes * len(seeds))
-        scratch = new_scratch(m, rules, ranked=ranked)
+        scratch = new_scratch(m, rules, n_features, ranked=ranked)
         if grow(self._table, rows, rules, growth, scratch, batch) == INTERRUPTED:
             raise KeyboardInterrupt
         ends = np.cumsum(batch.sizes[:, 0]).tolist()

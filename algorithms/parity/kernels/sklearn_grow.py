@@ -12,8 +12,7 @@ from algorithms.parity.kernels.sklearn_sums import start_sides, sum_node
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.best_first_heap import pop_split, push_split
-from algorithms.trees.kernels.grow import push_task
-from algorithms.trees.kernels.node import write_node
+from algorithms.trees.kernels.node import push_task, write_node
 from algorithms.trees.kernels.tree_arrays import (
     ABSOLUTE_ERROR,
     BUDGET,

@@ -49,36 +49,79 @@ def draw_features(table, rows, rules, growth, start, end, n_known):
     start, end : of the node
     n_known : number of features known to be constant; they come first in ``features``
     """
-    features, constants = growth.features, growth.constants
-    f_i = len(features)
-    n_visited = 0
-    n_found = 0
-    n_drawn = 0
-    n_total = n_known
+    features = growth.features
+    draws = start_draws(features, n_known)
     n_search = 0
-    while f_i > n_total and (n_visited < rules.max_features or n_visited <= n_found + n_drawn):
-        n_visited += 1
-        f_j = draw_below(growth.state, n_drawn, f_i - n_found)
-        if f_j < n_known:
-            swap(features, n_drawn, f_j)
-            n_drawn += 1
+    while may_draw(rules, draws):
+        at, draws = draw_feature(growth.state, features, draws)
+        if at < 0:
             continue
-        f_j += n_found
-        feature = features[f_j]
+        feature = features[at]
         if len(table.ranks):
             constant = is_constant_unsorted(table, rows, rows.columns[feature], start, end)
         else:
             constant = is_constant(table, rows, feature, start, end)
-        if constant:
-            swap(features, f_j, n_total)
-            n_found += 1
-            n_total += 1
-            continue
-        f_i -= 1
-        swap(features, f_i, f_j)
-        growth.visit[n_search] = feature
-        n_search += 1
-    copy(constants, features, 0, n_known)
-    copy(features, constants, n_known, n_total)
+        draws = place_feature(features, draws, at, constant)
+        if not constant:
+            growth.visit[n_search] = feature
+            n_search += 1
     growth.state[VISITS] = n_search
-    return n_total
+    return end_draws(growth, draws)
+
+
+@inner_kernel
+def start_draws(features, n_known):
+    """Return the state of a node's draws.
+
+    Returns
+    -------
+    tuple of int: number of features known to be constant, and of those drawn among them; number of
+    draws; number of features found constant; the first feature to search, ``f_i``
+    """
+    return n_known, np.int64(0), np.int64(0), np.int64(0), np.int64(len(features))
+
+
+@inner_kernel
+def may_draw(rules, draws):
+    """Return whether a further feature is drawn for a node."""
+    n_known, n_drawn, n_visited, n_found, f_i = draws
+    return f_i > n_known + n_found and (
+        n_visited < rules.max_features or n_visited <= n_found + n_drawn
+    )
+
+
+@inner_kernel
+def draw_feature(state, features, draws):
+    """Return the index of a drawn feature in ``features``, or -1 if it is known to be constant."""
+    n_known, n_drawn, n_visited, n_found, f_i = draws
+    n_visited += 1
+    at = draw_below(state, n_drawn, f_i - n_found)
+    if at < n_known:
+        swap(features, n_drawn, at)
+        n_drawn += 1
+        at = -1
+    else:
+        at += n_found
+    return at, (n_known, n_drawn, n_visited, n_found, f_i)
+
+
+@inner_kernel
+def place_feature(features, draws, at, constant):
+    """Move a drawn feature to the constant ones or to those to search; return the new state."""
+    n_known, n_drawn, n_visited, n_found, f_i = draws
+    if constant:
+        swap(features, at, n_known + n_found)
+        n_found += 1
+    else:
+        f_i -= 1
+        swap(features, f_i, at)
+    return n_known, n_drawn, n_visited, n_found, f_i
+
+
+@inner_kernel
+def end_draws(growth, draws):
+    """Put the constant features first; return their number."""
+    n_known, _, _, n_found, _ = draws
+    copy(growth.constants, growth.features, 0, n_known)
+    copy(growth.features, growth.constants, n_known, n_known + n_found)
+    return n_known + n_found

@@ -10,7 +10,8 @@ share the work on a big node among threads. The next call continues from there; 
     SPLITTING  renumber its rows and partition its lists: each side becomes a task
 
 Depth first, a node is split at once, and its left side is made first. Best first, it waits in the
-frontier until no other node improves more.
+frontier until no other node improves more. A subtree of few rows on sorted lists is made at once,
+see `small_subtree`.
 """
 
 import numpy as np
@@ -21,9 +22,10 @@ from algorithms.trees.kernels.batch import end_tree, start_tree
 from algorithms.trees.kernels.best_first_heap import pop_split
 from algorithms.trees.kernels.criteria import impurity
 from algorithms.trees.kernels.feature_sampling import draw_features
-from algorithms.trees.kernels.node import make_node
+from algorithms.trees.kernels.node import make_node, push_task, stays_leaf, write_split
 from algorithms.trees.kernels.partition import partition_lists, renumber, reorder
 from algorithms.trees.kernels.search import first_missing, search_visit, sum_rows
+from algorithms.trees.kernels.small_subtree import allows_small_subtrees, grow_small_subtree
 from algorithms.trees.kernels.tree_arrays import (
     BUDGET,
     COUNT,
@@ -40,12 +42,11 @@ from algorithms.trees.kernels.tree_arrays import (
     SEARCH,
     SEARCHED,
     SLOT,
+    SMALL,
     SPLITTING,
     VISITS,
     WAITING,
 )
-
-EPSILON = 2.0**-52
 
 
 @kernel
@@ -84,10 +85,17 @@ def make_nodes(table, rows, rules, growth, scratch):
     """Make nodes until the tree is complete or the caller must act; return the action."""
     state = growth.state
     action = NOTHING
+    allows_small = allows_small_subtrees(table, rows, rules, scratch.small)
     while action == NOTHING:
         if is_interrupted(growth.flag):
             return INTERRUPTED
         if state[PHASE] == OPEN:
+            if (
+                allows_small
+                and starts_small_subtree(rules, growth)
+                and grow_small_subtree(table, rows, rules, growth, scratch)
+            ):
+                continue
             action = open_next(table, rows, rules, growth)
         elif state[PHASE] == OPENED:
             action = search_opened(table, rows, rules, growth, scratch)
@@ -96,6 +104,19 @@ def make_nodes(table, rows, rules, growth, scratch):
         else:
             action = split_and_partition(table, rows, rules, growth, scratch)
     return action
+
+
+@inner_kernel
+def starts_small_subtree(rules, growth):
+    """Return whether the next node has few rows, may be split, and ``nodes`` has enough room."""
+    state = growth.state
+    if state[WAITING] == 0:
+        return False
+    task = growth.todo[state[WAITING] - 1]
+    n = task["end"] - task["start"]
+    if n > SMALL or state[COUNT] + 2 * n > len(growth.nodes) or task["parent"] < 0:
+        return False
+    return not stays_leaf(rules, task["depth"], n, np.inf, task["impurity"])
 
 
 @inner_kernel
@@ -180,18 +201,6 @@ def open_node(table, rows, rules, growth):
 
 
 @inner_kernel
-def stays_leaf(rules, depth, n, weight, h):
-    """Return whether a node is a leaf by its depth, its rows or its impurity."""
-    return (
-        depth >= rules.max_depth
-        or n < rules.min_samples_split
-        or n < 2 * rules.min_samples_leaf
-        or weight < 2.0 * rules.min_weight_leaf
-        or h <= EPSILON
-    )
-
-
-@inner_kernel
 def may_grow(rules, state):
     """Return whether a further split is allowed by the number of leaves."""
     return not rules.max_leaf_nodes or state[BUDGET] > 0
@@ -204,10 +213,7 @@ def split_rows(table, rows, rules, growth, scratch):
     split = growth.splits[state[SLOT]]
     start, end, f = split["start"], split["end"], split["list"]
     column = rows.columns[split["feature"]]
-    node = growth.nodes[split["node"]]
-    node["feature"] = split["feature"]
-    node["threshold"] = split["threshold"]
-    node["missing_left"] = split["missing_left"]
+    write_split(growth, split)
     stop = first_missing(table, rows, f, column, start, end)
     middle = start + split["n_left"]
     bits = rows.target.view(np.int64), rows.weight.view(np.int64)
@@ -220,25 +226,3 @@ def split_rows(table, rows, rules, growth, scratch):
     push_task(rules, growth, split, middle, end, False, split["impurity_right"])
     push_task(rules, growth, split, start, middle, True, split["impurity_left"])
     state[PHASE] = OPEN
-
-
-@inner_kernel
-def push_task(rules, growth, split, start, end, is_left, h):
-    """Push one side of a split on the stack."""
-    state = growth.state
-    task = growth.todo[state[WAITING]]
-    state[WAITING] += 1
-    task["start"] = start
-    task["end"] = end
-    task["depth"] = split["depth"] + 1
-    task["parent"] = split["node"]
-    task["is_left"] = is_left
-    task["n_constants"] = split["n_constants"]
-    task["impurity"] = h
-    task["lower"] = split["lower"]
-    task["upper"] = split["upper"]
-    sign = rules.monotonic[split["feature"]] if len(rules.monotonic) else np.int8(0)
-    if sign != 0 and (sign > 0) == is_left:
-        task["upper"] = split["middle"]
-    elif sign != 0:
-        task["lower"] = split["middle"]

@@ -29,6 +29,18 @@ LEFT, RIGHT = 1, 2  # rows of `Scratch.sums`
 
 
 @inner_kernel
+def stays_leaf(rules, depth, n, weight, h):
+    """Return whether a node is a leaf by its depth, its rows or its impurity."""
+    return (
+        depth >= rules.max_depth
+        or n < rules.min_samples_split
+        or n < 2 * rules.min_samples_leaf
+        or weight < 2.0 * rules.min_weight_leaf
+        or h <= EPSILON
+    )
+
+
+@inner_kernel
 def write_node(growth, task, number, weight):
     """Write a node as a leaf, and its number to its parent; ``weight`` is that of its rows."""
     state = growth.state
@@ -180,14 +192,20 @@ def complete_split(table, rows, rules, growth, scratch, split, best, h):
     missing_left = growth.to_left[best]
     stop = sum_sides(table, rows, rules, growth, scratch, best, start, end, True)
     n_left = entry - start + (end - stop if missing_left else 0)
-    whole = growth.totals
-    left, right = scratch.sums[LEFT], scratch.sums[RIGHT]
     split["feature"] = feature
     split["list"] = f
     split["entry"] = entry
     split["n_left"] = n_left
     split["threshold"] = threshold_before(table, rows, f, column, entry, stop)
     split["missing_left"] = missing_left if stop < end else n_left > end - start - n_left
+    write_sides(rules, growth, scratch, split, h)
+
+
+@inner_kernel
+def write_sides(rules, growth, scratch, split, h):
+    """Write what follows from the totals of a split's sides, and whether it improves too little."""
+    whole = growth.totals
+    left, right = scratch.sums[LEFT], scratch.sums[RIGHT]
     split["weight_left"] = left[0]
     split["weight_right"] = right[0]
     split["impurity_left"] = impurity(rules.criterion, left)
@@ -206,6 +224,15 @@ def complete_split(table, rows, rules, growth, scratch, split, best, h):
 
 
 @inner_kernel
+def write_split(growth, split):
+    """Write the feature and the threshold of a split into its node."""
+    node = growth.nodes[split["node"]]
+    node["feature"] = split["feature"]
+    node["threshold"] = split["threshold"]
+    node["missing_left"] = split["missing_left"]
+
+
+@inner_kernel
 def threshold_before(table, rows, f, column, entry, stop):
     """Return the midpoint of the values around a split, or infinity before missing values."""
     if entry == stop:
@@ -213,3 +240,25 @@ def threshold_before(table, rows, f, column, entry, stop):
     below = value_of(table, rows, column, rows.lists[f, entry - 1] & ROW)
     above = value_of(table, rows, column, rows.lists[f, entry] & ROW)
     return np.float64(below) / 2.0 + np.float64(above) / 2.0
+
+
+@inner_kernel
+def push_task(rules, growth, split, start, end, is_left, h):
+    """Push one side of a split on the stack."""
+    state = growth.state
+    task = growth.todo[state[WAITING]]
+    state[WAITING] += 1
+    task["start"] = start
+    task["end"] = end
+    task["depth"] = split["depth"] + 1
+    task["parent"] = split["node"]
+    task["is_left"] = is_left
+    task["n_constants"] = split["n_constants"]
+    task["impurity"] = h
+    task["lower"] = split["lower"]
+    task["upper"] = split["upper"]
+    sign = rules.monotonic[split["feature"]] if len(rules.monotonic) else np.int8(0)
+    if sign != 0 and (sign > 0) == is_left:
+        task["upper"] = split["middle"]
+    elif sign != 0:
+        task["lower"] = split["middle"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import (
     FLUSHED,
+    LEAST_GAIN,
     LEAVES,
     MAX_BINS,
     MAX_G,
@@ -32,7 +33,10 @@ from algorithms.gbdt.kernels.column_scan import (
 from algorithms.gbdt.kernels.forced_splits import force_next_split
 from algorithms.gbdt.kernels.histogram import build_bounded, build_narrow, build_wide, sum_totals
 from algorithms.gbdt.kernels.narrow_leaf import (
+    factor_to_exceed,
     has_cumulative_sums,
+    has_missing,
+    limits_of_scores,
     subtract_cells,
     take_cells,
     unpack_cells,
@@ -45,13 +49,17 @@ from algorithms.gbdt.kernels.split import (
     node_stats,
     reset_split,
 )
+from algorithms.runtime.cell_lanes import take_sums
 from algorithms.runtime.interrupts import is_interrupted
+from algorithms.runtime.intrinsics import bits_of_double, double_of_bits
 from algorithms.runtime.jit import inner_kernel
 from algorithms.runtime.thread_team import barrier_wait, share_of
 
 MANY_ROWS = 8192  # leaves with at least this many rows are divided by rows, not by columns
 FEW_COLUMNS = 8  # with at most so many columns, reading a row costs as much as adding it to them
 ROWS_OF_FEW = 1024  # MANY_ROWS of tables with few columns
+FEW_ROWS = 1024  # rows up to which reading them once more costs less than cache misses
+SMALL_TILE = 2048  # entries of histograms of few rows, which fit the first-level cache
 # costs of scanning a column and a histogram entry for two leaves; adding a row to an entry costs 1
 COLUMN_COST, ENTRY_COST = 100, 4
 
@@ -67,8 +75,9 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
     small : the leaf whose histogram is built
     large : its sibling, whose slot holds their parent's histogram, or −1 for the root
     """
-    reset_split(scratch.best[rank, 0])
-    reset_split(scratch.best[rank, 1])
+    least_gain = double_of_bits(growth.state[LEAST_GAIN])
+    reset_split(scratch.best[rank, 0], least_gain)
+    reset_split(scratch.best[rank, 1], least_gain)
     full = growth.state[LEAVES] == rules.num_leaves
     some = may_split(growth.leaves[small], rules)
     some = some or (large >= 0 and may_split(growth.leaves[large], rules))
@@ -84,6 +93,7 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
         full = full or is_interrupted(team.flag)
         if full or not force_next_split(bins, records, growth, scratch, rules, scale):
             pick_next_leaf(growth, bins, full)
+            raise_least_gain(growth, rules)
 
 
 @inner_kernel
@@ -119,8 +129,9 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             bins.rows.shape[1] * stride,
             scratch.sums[rank],
         )
-    for low in range(first, max(last, first + 1), TILE):  # threads without columns build, too
-        high = min(low + TILE, last)
+    low, is_small = first, not by_rows and end - start <= FEW_ROWS
+    while True:  # threads without columns build, too
+        high = tile_end(bins, growth.columns, low, last, is_small)
         if low == first or not by_rows:
             begins, ends = (np.int64(0), np.int64(n_columns)) if by_rows else (low, high)
             build(bins, records, growth, scratch, scale, rank, begin, stop, begins, ends, leaf)
@@ -131,6 +142,31 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             if by_rows:
                 barrier_wait(team)
         scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows)
+        low = high
+        if low >= last:
+            return
+
+
+@inner_kernel
+def tile_end(bins, columns, low, last, is_small):
+    """Return the end of a tile, columns whose histograms are built together.
+
+    Parameters
+    ----------
+    columns : int64, the columns to build and scan
+    low, last : first position of the tile, and end of the thread's columns
+    is_small : whether the tile should fit the first-level cache
+    """
+    high, most = low, min(low + TILE, last)
+    if not is_small:
+        return max(most, low)
+    n_entries = np.int64(0)
+    while high < most:
+        n_entries += bins.layout.length[np.uint64(columns[np.uint64(high)])]
+        if n_entries > SMALL_TILE and high > low:
+            break
+        high += 1
+    return high
 
 
 @inner_kernel
@@ -216,50 +252,93 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     small_stats = node_stats(one, g, h, rules, scale)
     large_stats = node_stats(two, two["g"], two["h"], rules, scale)
     rest_wide = was_wide and is_wide(two, two["spread"] - spread, two["h"], scale)
-    buffers, slots = scratch.small[rank], (one["slot"], two["slot"])
-    for j in range(low, high):
+    best = scratch.best[rank]
+    limits = limits_of_scores(small_stats), limits_of_scores(large_stats)
+    factor_one = factor_to_exceed(best[0], small_stats)
+    factor_two = factor_to_exceed(best[1], large_stats)
+    for j in range(np.uint64(low), np.uint64(high)):
         c = growth.columns[j]
-        n_cells, at = bins.layout.length[c], c * stride
-        is_numeric = not bins.is_categorical[bins.layout.features[bins.layout.start[c]]]
-        by_sums = has_cumulative_sums(bins, c)
+        n_cells, by_sums = bins.layout.length[np.uint64(c)], has_cumulative_sums(bins, c)
+        at = c * stride
+        place = at, n_cells, by_sums
+        cells = growth.cells[one["slot"], at : at + n_cells] if scan_one else scratch.small[rank, 4]
+        rest = growth.cells[two["slot"]]
+        try_one, try_two = scan_one, scan_two
         if was_wide:
-            gather(scratch, threads, at, n_cells, buffers[0], buffers[1])
-            if scan_two:
-                subtract(growth, two, at, n_cells, buffers[0], buffers[1], buffers[2], buffers[3])
-                keep_histogram(growth, two, at, n_cells, rest_wide, by_sums, buffers[2], buffers[3])
-            if scan_one:
-                keep_histogram(growth, one, at, n_cells, wide, by_sums, buffers[0], buffers[1])
+            scans, are_wide = (scan_one, scan_two), (wide, rest_wide)
+            take_wide_column(growth, scratch, rank, threads, (one, two), scans, are_wide, place)
+        elif scan_two and by_sums and not by_rows:
+            own, cell, count = scratch.cells[rank], np.uint64(at), np.uint64(n_cells)
+            better = take_sums(own, cell, count, cells, rest, limits, (factor_one, factor_two))
+            if rules.plain and not rules.extra_trees:
+                missing = bins.missing[np.uint64(first_feature(bins, c))]
+                try_one = scan_one and (better[0] or has_missing(cells, missing))
+                try_two = better[1] or has_missing(rest[at:], missing)
         else:
-            to = growth.cells[slots[0], at : at + n_cells] if scan_one else buffers[4]
-            take_cells(scratch, threads, at, n_cells, by_sums, to)
+            take_cells(scratch, threads, at, n_cells, by_sums, cells)
             if scan_two:
-                subtract_cells(growth.cells[slots[1]], at, n_cells, to)
+                subtract_cells(rest, at, n_cells, cells)
+        gain_one, gain_two = best[0]["gain"], best[1]["gain"]
         for which in range(
-            0 if scan_one else 1, 2 if scan_two else 1
+            0 if try_one else 1, 2 if try_two else 1
         ):  # as `reduce_thread_best` counts them
             leaf, stats = (large, large_stats) if which else (small, small_stats)
-            if not was_wide:
-                cells = growth.cells[slots[which], at : at + n_cells]
-                if is_numeric:
-                    groups, weight = growth.groups[leaf], growth.leaf_weight[which]
-                    given = groups, weight, stats, rules, scale, scratch, rank, which
-                    scan_narrow_column(bins, c, cells, *given)
-                    continue
-                unpack_cells(cells, n_cells, buffers[2 * which], buffers[2 * which + 1])
-            search_column(
-                bins,
-                c,
-                buffers[2 * which],
-                buffers[2 * which + 1],
-                growth.groups[leaf],
-                growth.leaf_weight[which],
-                stats,
-                rules,
-                scale,
-                scratch,
-                rank,
-                which,
+            scan_column(
+                bins, growth, c, place, leaf, was_wide, stats, rules, scale, scratch, rank, which
             )
+        if best[0]["gain"] != gain_one:
+            factor_one = factor_to_exceed(best[0], small_stats)
+        if best[1]["gain"] != gain_two:
+            factor_two = factor_to_exceed(best[1], large_stats)
+
+
+@inner_kernel
+def first_feature(bins, c):
+    """Return the first feature of a column."""
+    return bins.layout.features[np.uint64(bins.layout.start[np.uint64(c)])]
+
+
+@inner_kernel
+def take_wide_column(growth, scratch, rank, threads, leaves, scans, are_wide, place):
+    """Take the sums of a column for the smaller leaf, and subtract them for the larger one.
+
+    Parameters
+    ----------
+    threads : (first, last + 1), range of ranks
+    leaves, scans, are_wide : the smaller and the larger leaf, and whether each is scanned and wide
+    place : first cell of the column, number of its cells, and whether cumulative sums are stored
+    """
+    at, n_cells, by_sums = place
+    one, two = leaves
+    buffers = scratch.small[rank]
+    gather(scratch, threads, at, n_cells, buffers[0], buffers[1])
+    if scans[1]:
+        subtract(growth, two, at, n_cells, buffers[0], buffers[1], buffers[2], buffers[3])
+        keep_histogram(growth, two, at, n_cells, are_wide[1], by_sums, buffers[2], buffers[3])
+    if scans[0]:
+        keep_histogram(growth, one, at, n_cells, are_wide[0], by_sums, buffers[0], buffers[1])
+
+
+@inner_kernel
+def scan_column(bins, growth, c, place, leaf, was_wide, stats, rules, scale, scratch, rank, which):
+    """Scan the features of a column of a leaf.
+
+    Parameters
+    ----------
+    place : as in `take_wide_column`
+    was_wide : whether the sums are in the thread's buffers
+    """
+    at, n_cells, _ = place
+    g, h = scratch.small[rank, 2 * which], scratch.small[rank, 2 * which + 1]
+    groups, weight = growth.groups[leaf], growth.leaf_weight[which]
+    given = groups, weight, stats, rules, scale, scratch, rank, which
+    if not was_wide:
+        cells = growth.cells[growth.leaves[leaf]["slot"], at : at + n_cells]
+        if not bins.is_categorical[first_feature(bins, c)]:
+            scan_narrow_column(bins, c, cells, *given)
+            return
+        unpack_cells(cells, n_cells, g, h)
+    search_column(bins, c, g, h, *given)
 
 
 @inner_kernel
@@ -308,9 +387,34 @@ def reduce_thread_best(team, growth, scratch, leaf, which):
         if is_better_split(split["gain"], split["feature"], scratch.best[best, which]):
             best = rank
     copy_best(growth.best[leaf], scratch.best[best, which])
+    if growth.best[leaf]["feature"] == NO_FEATURE:
+        growth.best[leaf]["gain"] = 0.0
     if growth.best[leaf]["is_categorical"]:
         for b in range(MAX_BINS):
             growth.left_bins[leaf, b] = scratch.left_bins[best, which, b]
+
+
+@inner_kernel
+def raise_least_gain(growth, rules):
+    """Raise the gain that a split of a new leaf must exceed.
+
+    While at least as many leaves have a larger gain as there are splits left, a leaf of this gain
+    is never split. The next leaf to split is among them, and its split is among those left.
+    """
+    n_left = rules.num_leaves - growth.state[LEAVES]
+    least = double_of_bits(growth.state[LEAST_GAIN])
+    while growth.state[LEAVES] > n_left > 0:
+        n_above, n_lowest, lowest = 0, 0, np.inf
+        for leaf in range(np.uint64(growth.state[LEAVES])):
+            gain = growth.best[leaf]["gain"]
+            if gain > least:
+                n_above += 1
+                n_lowest = n_lowest + 1 if gain == lowest else n_lowest
+                lowest, n_lowest = (gain, 1) if gain < lowest else (lowest, n_lowest)
+        if n_above - n_lowest < n_left:
+            break
+        least = lowest
+    growth.state[LEAST_GAIN] = bits_of_double(least)
 
 
 @inner_kernel

@@ -266,8 +266,9 @@ class Scratch(NamedTuple):
 
 # Indices into `Growth.state`: number of leaves, leaf to split next (−1: none), number of planes in
 # use, number of training rows, first and last + 1 waiting entry of `Growth.queue`, whether the leaf
-# to split next has been split. Then indices into `Scratch.sums`.
-LEAVES, NEXT, PLANES, ROWS, FORCED_FIRST, FORCED_LAST, IS_SPLIT = range(7)
+# to split next has been split, and the bits of the gain that a new leaf must exceed to be split.
+# Then indices into `Scratch.sums`.
+LEAVES, NEXT, PLANES, ROWS, FORCED_FIRST, FORCED_LAST, IS_SPLIT, LEAST_GAIN = range(8)
 STATES = 8
 SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, SPARSE_FLUSHED = range(6)
 N_SUMS = 16  # two cache lines

@@ -21,6 +21,7 @@ from algorithms.gbdt.kernels.booster_arrays import (
     FORCED_LAST,
     HALF,
     IS_SPLIT,
+    LEAST_GAIN,
     LEAVES,
     LOW,
     NEXT,
@@ -41,6 +42,7 @@ from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
 from algorithms.gbdt.kernels.sparse_columns import clear_column, dense_column, spread_column
 from algorithms.runtime.interrupts import is_interrupted
+from algorithms.runtime.intrinsics import bits_of_double
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.thread_team import ThreadTeam, barrier_wait, wait_for_job
 
@@ -188,6 +190,7 @@ def make_root(growth, scale):
     root["wide"], root["slot"], root["plane"] = n_rows > scale.room, 0, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
     growth.state[LEAVES] = growth.state[PLANES] = 1
+    growth.state[LEAST_GAIN] = bits_of_double(0.0)
     growth.state[FORCED_FIRST], growth.state[FORCED_LAST] = 0, min(len(growth.forced), 1)
     growth.queue[:1] = 0
     allow_all_groups(growth.groups[0])

@@ -10,8 +10,8 @@ Both take half the operations that separate g and h would take. g and h are unpa
 thresholds with enough rows on both sides; these are few in small leaves, which are the majority.
 
 The histogram of a column of a numeric feature is stored as its left (cumulative) sums. These can be
-subtracted, too: only the smaller child's cells are accumulated bin by bin, a chain of dependent
-additions; those of the larger child result from a vectorized subtraction.
+subtracted, too. One loop of vector instructions adds up the smaller child's cells, subtracts the
+sums from the parent's, and tests both children for a better split (`cell_lanes.take_sums`).
 """
 
 import numpy as np
@@ -27,6 +27,7 @@ from algorithms.gbdt.kernels.split import (
     score_to_exceed,
     update_best_split,
 )
+from algorithms.runtime.cell_lanes import WIDTH, any_exceeds
 from algorithms.runtime.jit import inner_kernel
 
 MAX_INT = (1 << 31) - 1
@@ -119,9 +120,10 @@ def has_cumulative_sums(bins, c):
 
     They do if the column holds one numeric feature.
     """
-    layout = bins.layout
-    f = layout.features[layout.start[c]]
-    alone = layout.start[c + 1] == layout.start[c] + 1 and layout.default[f] < 0
+    layout, at = bins.layout, np.uint64(c)  # unsigned: no check for indices from the end
+    first = layout.start[at]
+    f = np.uint64(layout.features[np.uint64(first)])
+    alone = layout.start[at + np.uint64(1)] == first + 1 and layout.default[f] < 0
     return alone and not bins.is_categorical[f]
 
 
@@ -145,14 +147,17 @@ def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, b
     for to_left in range(2 if missing else 1):
         last = values if missing and not to_left else values - 1
         sums = add_missing(left, lost, last, spare) if to_left else left
+        begin = np.int64(0) if rules.extra_trees else find_exceeding(sums, last, stats, best)
+        if begin >= last:
+            continue
         low, high = candidates(sums, last, feature, stats, rules)
-        top = score_to_exceed(best, stats)
-        if not may_exceed(sums, low, high, stats, top):
+        low = max(low, begin)
+        if low >= high:
             continue
         for b in range(np.uint64(low), np.uint64(high)):
             over, under = parts_of_sum(sums[b], stats)
             scores[b] = over / under
-        at = find_highest(scores, low, high, top)
+        at = find_highest(scores, low, high, score_to_exceed(best, stats))
         if at >= 0:
             gain = (scores[at] - stats.base) * stats.unit
             if is_better_split(gain, feature, best):
@@ -207,30 +212,59 @@ def scan_constrained_sums(
 
 
 @inner_kernel
-def may_exceed(sums, low, high, stats, top):
-    """Return whether a score of the thresholds low … high − 1 may be above ``top``.
+def limits_of_scores(stats):
+    """Return the limits with which `cell_lanes` tests whether thresholds of a leaf may be better.
 
     With h including λ, and G, H the sums of both sides, a score is
 
         G² / H + H d² / (h_left h_right)          d = g_left − h_left G / H
 
-    It is compared with ``top`` in float32, eight thresholds at a time, without a division. Margins
-    for the rounding make the result True in case of doubt; most features have no such threshold.
+    It is compared with that of the best split in float32, eight thresholds at a time, without a
+    division. Margins for the rounding make the result True in case of doubt; most features have no
+    better threshold.
+
+    Returns
+    -------
+    Six float32: G / H, λ, the margin of d, H, and the least and the largest h_left without λ
     """
-    total_g, total_h = np.float64(stats.g), stats.h + 2.0 * stats.reg_lambda
-    factor = (top * (1.0 - 1e-12) - total_g * total_g / total_h) / total_h
-    if stats.h > MAX_INT or factor <= 0.0:
-        return True
-    reg_lambda, slope = np.float32(stats.reg_lambda), np.float32(total_g / total_h)
-    most_h = np.float32(total_h * (1.0 - MARGIN))
-    factor, margin = np.float32(factor * (1.0 - 4.0 * MARGIN)), np.float32(MARGIN * abs(total_g))
-    exceeds = False
-    for b in range(np.uint64(low), np.uint64(high)):
-        g, h = np.float32(np.int32(sums[b] >> HALF)), np.float32(np.int32(sums[b] & LOW))
-        h += reg_lambda
-        distance = abs(g - slope * h) + margin
-        exceeds |= not (distance * distance < factor * h * (most_h - h))  # True if it is NaN
-    return exceeds
+    if stats.h > MAX_INT:  # the result is always True
+        zero, lowest, highest = np.float32(0.0), np.float32(-np.inf), np.float32(np.inf)
+        return np.float32(np.nan), zero, zero, zero, lowest, highest
+    return (
+        np.float32(stats.slope),
+        np.float32(stats.reg_lambda),
+        np.float32(MARGIN * abs(np.float64(stats.g))),
+        np.float32((stats.h + 2.0 * stats.reg_lambda) * (1.0 - MARGIN)),
+        np.float32(stats.least * (1.0 - MARGIN)),
+        np.float32((stats.h - stats.least) * (1.0 + MARGIN)),
+    )
+
+
+@inner_kernel
+def factor_to_exceed(best, stats):
+    """Return the factor of h_left h_right that d² must reach in a better split, float32."""
+    top = score_to_exceed(best, stats) * (1.0 - 1e-12)
+    factor = (top - stats.slope * stats.g) * stats.per_h
+    return np.float32(max(factor * (1.0 - 4.0 * MARGIN), 0.0))
+
+
+@inner_kernel
+def find_exceeding(sums, last, stats, best):
+    """Return a threshold before which none is better; ``last`` if there is none at all.
+
+    The sums must be followed by unused ones up to a multiple of eight.
+    """
+    limits, factor = limits_of_scores(stats), factor_to_exceed(best, stats)
+    for at in range(np.uint64(0), np.uint64(last), np.uint64(WIDTH)):
+        if any_exceeds(sums, at, np.uint64(last), limits, factor):
+            return np.int64(at)
+    return np.int64(last)
+
+
+@inner_kernel
+def has_missing(sums, missing_bin):
+    """Return whether a leaf has rows in the bin of missing values, given its cumulative sums."""
+    return missing_bin > 0 and ((sums[missing_bin] - sums[missing_bin - 1]) & LOW) > 0
 
 
 @inner_kernel

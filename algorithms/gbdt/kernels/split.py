@@ -46,6 +46,8 @@ class NodeStats(NamedTuple):
     upper: float
     value: float  # value of the leaf
     seed: int  # of its random thresholds
+    slope: float  # G / (H + 2 λ), λ of both sides
+    per_h: float  # 1 / (H + 2 λ)
 
 
 @inner_kernel
@@ -61,7 +63,9 @@ def node_stats(leaf, g, h, rules, scale):
     floor = max(rules.min_split_gain / unit, rules.noise * n_rows / h)
     bounds = leaf["lower"], leaf["upper"], standing_value(leaf, g, h, rules, scale)
     seed = scale.seed ^ leaf["node"]
-    return NodeStats(g, h, n_rows, least, base, floor, reg_lambda, unit, *bounds, seed)
+    per_h = 1.0 / (h + 2.0 * reg_lambda)
+    ratios = g * per_h, per_h
+    return NodeStats(g, h, n_rows, least, base, floor, reg_lambda, unit, *bounds, seed, *ratios)
 
 
 @inner_kernel
@@ -80,9 +84,9 @@ def copy_best(to, best):
 
 
 @inner_kernel
-def reset_split(best):
-    """Reset a split to none."""
-    best["gain"] = 0.0
+def reset_split(best, gain=0.0):
+    """Reset a split to none; a better one must exceed ``gain``."""
+    best["gain"] = gain
     best["feature"] = NO_FEATURE
 
 

@@ -119,27 +119,48 @@ def add_eight(_, target, at, source, start):
 
 
 @intrinsic
-def add_sixteen(_, target, places, source, start):
-    """Add source[start : start + 16] to target[p : p + 16] for each p of ``places``.
+def add_sixteen(_, target, firsts, codes, columns, source, start):
+    """Add source[start : start + 16] to the entry of each of some columns.
 
     Parameters
     ----------
     target, source : int32; indices are not checked
-    places : tuple of uint64, indices of the first of each sixteen entries
+    firsts : tuple of int64, first entry of each of the columns
+    codes : (bins, at)
+        uint8, and the flat index of column 0 of a row, uint64.
+    columns : tuple of int64
     start : uint64
     """
 
     def build(context, builder, signature, given):
         lanes, kinds = _Builder(context, builder), signature.args
-        target, places, source, start = given
-        own = lanes.load(kinds[2], source, start, _SIXTEEN_INTS)
-        for place in cgutils.unpack_tuple(builder, places):
-            new = builder.add(own, lanes.load(kinds[0], target, place, _SIXTEEN_INTS))
-            address = lanes.address(kinds[0], target, place, _SIXTEEN_INTS)
-            builder.store(new, address, align=4)
+        target, firsts, codes, columns, source, start = given
+        bins, at = cgutils.unpack_tuple(builder, codes)
+        bin_data = context.make_array(kinds[2][0])(context, builder, bins).data
+        added = lanes.load(kinds[4], source, start, _SIXTEEN_INTS)
+        pairs = [cgutils.unpack_tuple(builder, one) for one in (firsts, columns)]
+        for first, column in zip(*pairs, strict=True):
+            code = builder.load(builder.gep(bin_data, [builder.add(at, column)]))
+            entry = builder.add(first, builder.zext(code, first.type))
+            place = builder.mul(entry, entry.type(2 * WIDTH))
+            new = builder.add(added, lanes.load(kinds[0], target, place, _SIXTEEN_INTS))
+            builder.store(new, lanes.address(kinds[0], target, place, _SIXTEEN_INTS), align=4)
         return context.get_dummy_value()
 
-    return types.void(target, places, source, start), build
+    return types.void(target, firsts, codes, columns, source, start), build
+
+
+@intrinsic
+def load_each(_, array, indices):
+    """Return the entries of a one-dimensional array at a tuple of indices, as a tuple."""
+
+    def build(context, builder, signature, given):
+        data = context.make_array(signature.args[0])(context, builder, given[0]).data
+        indices = cgutils.unpack_tuple(builder, given[1])
+        loaded = [builder.load(builder.gep(data, [index])) for index in indices]
+        return context.make_tuple(builder, signature.return_type, loaded)
+
+    return types.UniTuple(array.dtype, len(indices))(array, indices), build
 
 
 @intrinsic

@@ -17,6 +17,7 @@ from algorithms.runtime.vector_lanes import (
     add_eight,
     add_sixteen,
     copy_eight,
+    load_each,
     sum_sizes,
     transpose_eight,
 )
@@ -183,8 +184,8 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
     The rows of a node without a slot are subtracted from the histogram of the chosen larger node.
 
     The derivatives of a block of rows are copied to scratch space, where they are contiguous.
-    They are then read for one column after another, or for two columns at a time, so that the
-    histograms of these columns stay in the L1 cache.
+    They are then read for one column after another, or for four or two columns at a time: a core
+    adds to several entries at once if they are not the same.
 
     Parameters
     ----------
@@ -201,7 +202,8 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
     if not removes:
         for j in range(low, high):
             clear_column(columns[j], slot, growth.rows[node["start"] : node["end"]], bins, growth)
-    n_paired = (high - low) // 2 * 2 if lanes == np.uint64(2 * WIDTH) else 0
+    joined = low + ((high - low) // 4 * 4 if lanes == np.uint64(2 * WIDTH) else 0)
+    paired = joined + ((high - joined) // 2 * 2 if lanes == np.uint64(2 * WIDTH) else 0)
     is_whole = node["end"] - node["start"] == len(pairs)  # then the rows are in order
     source = pairs if is_whole else growth.work[rank]
     for begin in range(node["start"], node["end"], BLOCK):
@@ -211,11 +213,13 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
             copy_block(rows, bins, pairs, growth.work[rank])
         if removes:
             negate(growth.work[rank, : len(rows)])
-        for j in range(low, low + n_paired, 2):
-            add_two_columns(
-                bins.rows, rows, columns[j : j + 2], source, first, growth.offsets, cells
-            )
-        for j in range(low + n_paired, high):
+        for j in range(low, joined, 4):
+            several = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
+            add_columns(bins.rows, rows, several, source, first, growth.offsets, cells)
+        for j in range(joined, paired, 2):
+            pair = columns[j], columns[j + 1]
+            add_columns(bins.rows, rows, pair, source, first, growth.offsets, cells)
+        for j in range(paired, high):
             add_column(bins.rows, rows, columns[j], source, first, growth.offsets, cells)
 
 
@@ -264,15 +268,13 @@ def add_column(bins, rows, c, source, first, offsets, cells):
 
 
 @inner_kernel
-def add_two_columns(bins, rows, columns, source, first, offsets, cells):
-    """Do the same as `add_column` for two columns, if an entry has sixteen lanes."""
-    lanes = np.uint64(2 * WIDTH)
-    one, two = np.uint64(columns[0]), np.uint64(columns[1])
-    offset, other = np.uint64(offsets[one]), np.uint64(offsets[two])
+def add_columns(bins, rows, columns, source, first, offsets, cells):
+    """Do the same as `add_column` for a tuple of columns, if an entry has sixteen lanes."""
+    lanes, n_columns = np.uint64(2 * WIDTH), np.uint64(bins.shape[1])
+    firsts = load_each(offsets, columns)
     for i in range(np.uint64(len(rows))):
-        row = np.uint64(rows[i])
-        entries = offset + np.uint64(bins[row, one]), other + np.uint64(bins[row, two])
-        add_sixteen(cells, (entries[0] * lanes, entries[1] * lanes), source, (first + i) * lanes)
+        codes = bins, np.uint64(rows[i]) * n_columns
+        add_sixteen(cells, firsts, codes, columns, source, (first + i) * lanes)
 
 
 @inner_kernel

@@ -17,6 +17,7 @@ _INT = ir.IntType(32)
 _EIGHT_INTS = ir.VectorType(_INT, WIDTH)
 _SIXTEEN_INTS = ir.VectorType(_INT, 2 * WIDTH)
 _EIGHT_SINGLES = ir.VectorType(ir.FloatType(), WIDTH)
+_SIXTEEN_SINGLES = ir.VectorType(ir.FloatType(), 2 * WIDTH)
 
 
 class _Builder:
@@ -51,6 +52,19 @@ class _Builder:
         first = self.builder.insert_element(self.zeros, number, _INT(0))
         same = ir.Constant(ir.VectorType(_INT, WIDTH), [0] * WIDTH)
         return self.builder.shuffle_vector(first, self.zeros, same)
+
+    def pick(self, first, second, numbers):
+        """Return a vector of the numbered entries of two vectors, one after the other."""
+        places = ir.Constant(ir.VectorType(_INT, len(numbers)), list(numbers))
+        return self.builder.shuffle_vector(first, second, places)
+
+    def join(self, first, second):
+        """Return two vectors of eight numbers as one."""
+        return self.pick(first, second, range(2 * WIDTH))
+
+    def halves(self, vector):
+        """Return both halves of a vector of sixteen numbers."""
+        return [self.pick(vector, vector, range(k, k + WIDTH)) for k in (0, WIDTH)]
 
     def shrunk_squares(self, g, alpha):
         """Return T(g)² of vectors g and α."""
@@ -105,27 +119,48 @@ def add_eight(_, target, at, source, start):
 
 
 @intrinsic
-def add_sixteen(_, target, places, source, start):
-    """Add source[start : start + 16] to target[p : p + 16] for each p of ``places``.
+def add_sixteen(_, target, firsts, codes, columns, source, start):
+    """Add source[start : start + 16] to the entry of each of some columns.
 
     Parameters
     ----------
     target, source : int32; indices are not checked
-    places : tuple of uint64, indices of the first of each sixteen entries
+    firsts : tuple of int64, first entry of each of the columns
+    codes : (bins, at)
+        uint8, and the flat index of column 0 of a row, uint64.
+    columns : tuple of int64
     start : uint64
     """
 
     def build(context, builder, signature, given):
         lanes, kinds = _Builder(context, builder), signature.args
-        target, places, source, start = given
-        own = lanes.load(kinds[2], source, start, _SIXTEEN_INTS)
-        for place in cgutils.unpack_tuple(builder, places):
-            new = builder.add(own, lanes.load(kinds[0], target, place, _SIXTEEN_INTS))
-            address = lanes.address(kinds[0], target, place, _SIXTEEN_INTS)
-            builder.store(new, address, align=4)
+        target, firsts, codes, columns, source, start = given
+        bins, at = cgutils.unpack_tuple(builder, codes)
+        bin_data = context.make_array(kinds[2][0])(context, builder, bins).data
+        added = lanes.load(kinds[4], source, start, _SIXTEEN_INTS)
+        pairs = [cgutils.unpack_tuple(builder, one) for one in (firsts, columns)]
+        for first, column in zip(*pairs, strict=True):
+            code = builder.load(builder.gep(bin_data, [builder.add(at, column)]))
+            entry = builder.add(first, builder.zext(code, first.type))
+            place = builder.mul(entry, entry.type(2 * WIDTH))
+            new = builder.add(added, lanes.load(kinds[0], target, place, _SIXTEEN_INTS))
+            builder.store(new, lanes.address(kinds[0], target, place, _SIXTEEN_INTS), align=4)
         return context.get_dummy_value()
 
-    return types.void(target, places, source, start), build
+    return types.void(target, firsts, codes, columns, source, start), build
+
+
+@intrinsic
+def load_each(_, array, indices):
+    """Return the entries of a one-dimensional array at a tuple of indices, as a tuple."""
+
+    def build(context, builder, signature, given):
+        data = context.make_array(signature.args[0])(context, builder, given[0]).data
+        indices = cgutils.unpack_tuple(builder, given[1])
+        loaded = [builder.load(builder.gep(data, [index])) for index in indices]
+        return context.make_tuple(builder, signature.return_type, loaded)
+
+    return types.UniTuple(array.dtype, len(indices))(array, indices), build
 
 
 @intrinsic
@@ -139,6 +174,75 @@ def copy_eight(_, target, at, source, start):
         return context.get_dummy_value()
 
     return types.void(target, at, source, start), build
+
+
+@intrinsic
+def subtract_eight(_, target, at, source, start):
+    """Subtract source[start : start + 8] from target[at : at + 8], int32."""
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder), signature.args
+        old = lanes.load(kinds[0], given[0], given[1])
+        new = builder.sub(old, lanes.load(kinds[2], given[2], given[3]))
+        builder.store(new, lanes.address(kinds[0], given[0], given[1], _EIGHT_INTS), align=4)
+        return context.get_dummy_value()
+
+    return types.void(target, at, source, start), build
+
+
+@intrinsic
+def clear_eight(_, target, at):
+    """Set target[at : at + 8], int32, to 0; indices are not checked."""
+
+    def build(context, builder, signature, given):
+        lanes = _Builder(context, builder)
+        address = lanes.address(signature.args[0], *given, _EIGHT_INTS)
+        builder.store(ir.Constant(_EIGHT_INTS, [0] * WIDTH), address, align=4)
+        return context.get_dummy_value()
+
+    return types.void(target, at), build
+
+
+@intrinsic
+def transpose_eight(_, target, at, source, start):
+    """Write eight numbers of each of eight rows of ``source`` as eight rows of ``target``.
+
+    Parameters
+    ----------
+    target, source : int32, C-contiguous, two dimensions
+    at, start : uint64, flat indices of the first number; they are not checked
+    """
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder), signature.args
+        target, at, source, start = given
+        widths = [
+            builder.extract_value(context.make_array(kind)(context, builder, array).shape, 1)
+            for kind, array in ((kinds[0], target), (kinds[2], source))
+        ]
+        rows = [
+            lanes.load(kinds[2], source, builder.add(start, builder.mul(widths[1], at.type(k))))
+            for k in range(WIDTH)
+        ]
+        for distance in (1, 2, 4):  # exchanges blocks of this size, as in a butterfly network
+            for k in range(WIDTH):
+                if not k & distance:
+                    pair = rows[k], rows[k + distance]
+                    rows[k], rows[k + distance] = _exchange(builder, *pair, distance)
+        for k, row in enumerate(rows):
+            place = builder.add(at, builder.mul(widths[0], at.type(k)))
+            builder.store(row, lanes.address(kinds[0], target, place, _EIGHT_INTS), align=4)
+        return context.get_dummy_value()
+
+    return types.void(target, at, source, start), build
+
+
+def _exchange(builder, first, second, distance):
+    """Exchange the later blocks of one vector for the earlier blocks of another one."""
+    own = [k if not k & distance else k - distance + WIDTH for k in range(WIDTH)]
+    other = [k + distance if not k & distance else k + WIDTH for k in range(WIDTH)]
+    kind = ir.VectorType(_INT, WIDTH)
+    return [builder.shuffle_vector(first, second, ir.Constant(kind, one)) for one in (own, other)]
 
 
 @intrinsic
@@ -186,24 +290,26 @@ def score_eight(_, side, totals, units, at, h_at, limits):
 def _approximate(lanes, sums, totals, constants):
     """Return the approximate score of a threshold, float32; see `score_group`.
 
+    Both sides are computed in one vector.
+
     Parameters
     ----------
     lanes : _Builder of float32
-    sums, totals : G and H, vectors of integers, of one side and of the node
-    constants : vectors
+    sums, totals : vectors of sixteen integers, G and H of one side and of the node
+    constants : vectors of sixteen numbers, the same for both sides, and the factor of the score
     """
-    builder = lanes.builder
-    unit_h, least, reg_lambda, weight = constants
-    others = [builder.sub(*pair) for pair in zip(totals, sums, strict=True)]
-    squares, sizes = [], []
-    for side in (sums, others):
-        g, h = (builder.sitofp(one, lanes.kind) for one in side)
-        scaled = builder.fmul(h, unit_h)
-        has_value = builder.fcmp_ordered(">=", scaled, least)
-        squares.append(builder.select(has_value, builder.fmul(g, g), lanes.zeros))
-        sizes.append(builder.select(has_value, builder.fadd(scaled, reg_lambda), lanes.ones))
-    products = [builder.fmul(*pair) for pair in zip(squares, reversed(sizes), strict=True)]
-    score = builder.fdiv(builder.fadd(*products), builder.fmul(*sizes))
+    builder, (unit_h, least, reg_lambda, weight) = lanes.builder, constants
+    zeros, ones = (ir.Constant(_SIXTEEN_SINGLES, [number] * 2 * WIDTH) for number in (0.0, 1.0))
+    sides = [builder.sitofp(one, _SIXTEEN_SINGLES) for one in (sums, builder.sub(totals, sums))]
+    g = lanes.pick(*sides, [*range(WIDTH), *range(2 * WIDTH, 3 * WIDTH)])
+    h = lanes.pick(*sides, [*range(WIDTH, 2 * WIDTH), *range(3 * WIDTH, 4 * WIDTH)])
+    scaled = builder.fmul(h, unit_h)
+    has_value = builder.fcmp_ordered(">=", scaled, least)
+    squares = builder.select(has_value, builder.fmul(g, g), zeros)
+    sizes = builder.select(has_value, builder.fadd(scaled, reg_lambda), ones)
+    other_sizes = lanes.pick(sizes, sizes, [*range(WIDTH, 2 * WIDTH), *range(WIDTH)])
+    products = lanes.halves(builder.fmul(squares, other_sizes))
+    score = builder.fdiv(builder.fadd(*products), builder.fmul(*lanes.halves(sizes)))
     return lanes.total(builder.fmul(score, weight))
 
 
@@ -236,7 +342,8 @@ def score_group(_, bins, entry, count, sides, lane, constants):
         n = context.make_array(one_kind)(context, builder, arrays[0]).nitems
         values = [lanes.load(one_kind, array, lane, _EIGHT_SINGLES) for array in arrays]
         places = lane, builder.add(lane, n)
-        whole = [lanes.load(totals_kind, totals, place) for place in places]
+        whole = lanes.join(*[lanes.load(totals_kind, totals, place) for place in places])
+        values = [*[lanes.join(one, one) for one in values[:3]], values[3]]
         number_data, score_data = (
             context.make_array(kind)(context, builder, array).data
             for kind, array in ((numbers_kind, numbers), (scores_kind, scores))
@@ -249,15 +356,13 @@ def score_group(_, bins, entry, count, sides, lane, constants):
         builder.cbranch(builder.icmp_unsigned("==", count, count.type(0)), end, loop)
         builder.position_at_end(loop)
         k = builder.phi(count.type)
-        sums, highest = [builder.phi(_EIGHT_INTS) for _ in places], builder.phi(single)
+        sums, highest = builder.phi(_SIXTEEN_INTS), builder.phi(single)
         number = builder.load(builder.gep(number_data, [k]))
         stride = builder.add(n, n)
         source = builder.mul(builder.add(entry, number), stride)
         following = builder.add(k, count.type(1))
-        new = [
-            builder.add(old, lanes.load(own_kind, own, builder.add(source, place)))
-            for old, place in zip(sums, places, strict=True)
-        ]
+        added = [lanes.load(own_kind, own, builder.add(source, place)) for place in places]
+        new = builder.add(sums, lanes.join(*added))
         score = _approximate(lanes, new, whole, values)
         place = builder.gep(score_data, [k])
         earlier = builder.select(is_first, single(0.0), builder.load(place))
@@ -267,9 +372,9 @@ def score_group(_, bins, entry, count, sides, lane, constants):
         builder.store(score, place)
         higher = builder.select(builder.fcmp_ordered(">", score, highest), score, highest)
         for phi, start, later in zip(
-            (k, *sums, highest),
-            (k.type(0), *[_EIGHT_INTS(None)] * 2, lowest),
-            (following, *new, higher),
+            (k, sums, highest),
+            (k.type(0), _SIXTEEN_INTS(None), lowest),
+            (following, new, higher),
             strict=True,
         ):
             phi.add_incoming(start, before)
@@ -282,6 +387,48 @@ def score_group(_, bins, entry, count, sides, lane, constants):
         return found
 
     return types.float32(bins, entry, count, sides, lane, constants), build
+
+
+@intrinsic
+def sum_prefixes(_, sums, bins, entry, count, lane):
+    """Write running sums of eight lanes of the listed bins to rows 1 … count of ``sums``.
+
+    Parameters
+    ----------
+    sums : int32 (MAX_BINS + 1, lanes), written
+    bins, entry, count : as in `score_group`
+    lane : uint64, the first lane
+    """
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder), signature.args
+        sums, bins, entry, count, lane = given
+        (own, numbers), (own_kind, numbers_kind) = cgutils.unpack_tuple(builder, bins), kinds[1]
+        shape = context.make_array(kinds[0])(context, builder, sums).shape
+        stride = builder.extract_value(shape, 1)
+        number_data = context.make_array(numbers_kind)(context, builder, numbers).data
+        before = builder.block
+        loop, end = (builder.append_basic_block(name) for name in ("bins", "added"))
+        builder.cbranch(builder.icmp_unsigned("==", count, count.type(0)), end, loop)
+        builder.position_at_end(loop)
+        k, old = builder.phi(count.type), builder.phi(_EIGHT_INTS)
+        following = builder.add(k, count.type(1))
+        number = builder.load(builder.gep(number_data, [k]))
+        source = builder.add(builder.mul(builder.add(entry, number), stride), lane)
+        new = builder.add(old, lanes.load(own_kind, own, source))
+        place = builder.add(builder.mul(following, stride), lane)
+        builder.store(new, lanes.address(kinds[0], sums, place, _EIGHT_INTS), align=4)
+        for phi, start, later in (
+            (k, count.type(0), following),
+            (old, ir.Constant(_EIGHT_INTS, None), new),
+        ):
+            phi.add_incoming(start, before)
+            phi.add_incoming(later, loop)
+        builder.cbranch(builder.icmp_unsigned("<", following, count), loop, end)
+        builder.position_at_end(end)
+        return context.get_dummy_value()
+
+    return types.void(sums, bins, entry, count, lane), build
 
 
 @intrinsic

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+WORDS = 4  # of 64 bits, one bit for each entry of a column
 BLOCK = 1 << 9  # rows whose derivatives are copied at a time
 MIN_H = 1e-16
 LINE = 8  # numbers of 64 bits in a cache line
@@ -83,6 +84,7 @@ class VectorGrowth(NamedTuple):
     weights: np.ndarray  # float64 (n_features,), chances of the draws; (0,): equal
     offsets: np.ndarray  # int64 (n_columns,), first entry of each column in a histogram
     cells: np.ndarray  # int32 (n_slots, entries × lanes); the last two slots are temporary
+    filled: np.ndarray  # uint64 (n_slots, n_columns, WORDS), see `filled_entries`
     free: np.ndarray  # int64 (n_slots,), stack of free slots
     open: np.ndarray  # int64 (max_leaves,), leaves that may be split
     nodes: np.ndarray  # NODE (2 max_leaves − 1,)
@@ -99,6 +101,7 @@ class VectorGrowth(NamedTuple):
     approximate: ApproximateScore
     scale: np.ndarray  # float64 (1,), factor of a score that makes it an approximate one
     bins: np.ndarray  # int32 (n_threads, MAX_BINS × lanes)
+    bins_filled: np.ndarray  # uint64 (n_threads, WORDS)
     left: np.ndarray  # int32 (n_threads, MAX_BINS + 1, lanes)
     approximate_scores: np.ndarray  # float32 (n_threads, MAX_BINS)
     scores: np.ndarray  # float64 (n_threads, MAX_BINS)
@@ -146,6 +149,7 @@ class ScanScratch(NamedTuple):
     approximate: ApproximateScore
     scale: np.ndarray
     bins: np.ndarray  # int32 (MAX_BINS × lanes,), sums of the bins of a bundled feature
+    bins_filled: np.ndarray  # uint64 (WORDS,), bits of these bins
     left: np.ndarray  # int32 (MAX_BINS + 1, lanes): zeros, then sums of one side of thresholds
     approximate_scores: np.ndarray  # float32 (MAX_BINS,), approximate scores of these thresholds
     scores: np.ndarray  # float64 (MAX_BINS,), their scores

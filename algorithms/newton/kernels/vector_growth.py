@@ -8,6 +8,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 from algorithms.gbdt.kernels.interaction_groups import may_use
+from algorithms.newton.kernels.filled_entries import is_filled, mark_column, subtract_column
 from algorithms.newton.kernels.softmax import differentiate_softmax
 from algorithms.newton.kernels.vector_arrays import (
     BEST_FIRST,
@@ -29,7 +30,6 @@ from algorithms.newton.kernels.vector_histogram import (
     SUMMED,
     build_histogram,
     round_derivatives,
-    subtract_column,
     sum_absolute_values,
     sum_all_rows,
     write_units,
@@ -325,14 +325,22 @@ def scan_column(c, number, at, stats, bins, growth, rank, rules):
     stats : NodeStats
     rank : rank of the calling thread
     """
-    layout, cells = bins.layout, growth.cells[growth.nodes[at]["slot"]]
+    layout, slot = bins.layout, growth.nodes[at]["slot"]
+    column = growth.cells[slot], growth.offsets[c], growth.filled[slot, c]
     for k in range(layout.start[c], layout.start[c + 1]):
         f = layout.features[k]
         found, scratch = growth.found[number, f], scan_scratch(number, f, rank, growth)
         found[0] = 0.0
+        if is_pair_of_bins(f, bins) and not is_filled(column[2], np.uint64(layout.first[f])):
+            continue  # all rows are in one bin
         if growth.drawn[number, f] and may_use(growth.groups[at], bins.groups[f]):
-            entry = growth.offsets[c] + layout.first[f]
-            scan_feature(bins, f, cells, entry, stats, scratch, rules, found)
+            scan_feature(bins, f, column, stats, scratch, rules, found)
+
+
+@inner_kernel
+def is_pair_of_bins(f, bins):
+    """Return whether a feature has two bins, of which one has no entry."""
+    return bins.layout.default[f] >= 0 and bins.count[f] == 2
 
 
 @inner_kernel
@@ -340,9 +348,10 @@ def scan_scratch(number, f, rank, growth):
     """Return the `ScanScratch` of a thread for a feature in one of the two chosen nodes."""
     units = growth.units, growth.g_units, growth.approximate, growth.scale
     approximate_scores, scores = growth.approximate_scores[rank], growth.scores[rank]
+    gathered = growth.bins[rank], growth.bins_filled[rank]
     lists = growth.left[rank], approximate_scores, scores, growth.numbers[rank]
     found = growth.best[rank, number], growth.found_left[number, f]
-    return ScanScratch(*units, growth.bins[rank], *lists, *found)
+    return ScanScratch(*units, *gathered, *lists, *found)
 
 
 @inner_kernel
@@ -352,7 +361,7 @@ def scan_children(rank, low, high, bins, growth, rules):
     The histogram of a larger child is its parent's minus that of the smaller child. It is computed
     column by column, so that both are scanned while they are in the L1 cache.
     """
-    state, nodes, layout = growth.state, growth.nodes, bins.layout
+    state, nodes = growth.state, growth.nodes
     subtracts = state[LARGE] >= 0 and state[SUBTRACTS] != 0
     subtracts = subtracts and nodes[state[SMALL]]["slot"] >= 0
     scans_small = state[SMALL] >= 0 and may_split(state[SMALL], growth, rules)
@@ -362,9 +371,12 @@ def scan_children(rank, low, high, bins, growth, rules):
     growth.best[rank, :, 0] = 0.0
     for j in range(low, high):
         c = growth.columns[j]
+        if state[SMALL] >= 0 and nodes[small]["slot"] >= 0:
+            mark_column(c, small, bins, growth)
+        if state[LARGE] >= 0 and not state[SUBTRACTS]:
+            mark_column(c, large, bins, growth)
         if subtracts:
-            cells, other = growth.cells[nodes[large]["slot"]], growth.cells[nodes[small]["slot"]]
-            subtract_column(c, growth.offsets, layout.length, growth.sums.shape[1], cells, other)
+            subtract_column(c, nodes[large]["slot"], nodes[small]["slot"], growth)
         if scans_small:
             scan_column(c, 0, small, small_stats, bins, growth, rank, rules)
         if scans_large:

@@ -6,12 +6,21 @@ A row is read once for all outputs. Each thread builds the histograms of its own
 
 import numpy as np
 
+from algorithms.newton.kernels.filled_entries import clear_column
 from algorithms.newton.kernels.vector_arrays import BLOCK, LARGE, MIN_H
 from algorithms.newton.kernels.vector_split import NEARLY
 from algorithms.runtime.intrinsics import bits_of_double, double_of_bits, prefetch
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.math_functions import uniform
-from algorithms.runtime.vector_lanes import WIDTH, add_eight, add_sixteen, copy_eight, sum_sizes
+from algorithms.runtime.vector_lanes import (
+    WIDTH,
+    add_eight,
+    add_sixteen,
+    copy_eight,
+    load_each,
+    sum_sizes,
+    transpose_eight,
+)
 
 AHEAD = np.uint64(8)  # rows
 ROUNDED = 256  # rows that are rounded together
@@ -50,7 +59,7 @@ def round_derivatives(g, h, rounding, numbers, whole, first, last, pairs):
     whole : int32 (lanes, ROUNDED), zeros; scratch space
     pairs : int32 (n_rows, lanes), written; lanes without an output are 0
     """
-    seed, lanes = np.uint32(rounding.seed), np.uint64(pairs.shape[1])
+    seed = np.uint32(rounding.seed)
     for start in range(first, last, ROUNDED):
         row, n = np.uint64(start), np.uint64(min(ROUNDED, last - start))
         for i in range(n):
@@ -59,9 +68,20 @@ def round_derivatives(g, h, rounding, numbers, whole, first, last, pairs):
             round_lane(g[k], row, n, k, rounding, numbers, whole)
         for k in range(len(h)):
             round_lane(h[k], row, n, rounding.first_h + k, rounding, numbers, whole)
-        for i in range(n):
-            for lane in range(lanes):
-                pairs[row + i, lane] = whole[lane, i]
+        transpose(whole, n, pairs, row)
+
+
+@inner_kernel
+def transpose(whole, n, pairs, row):
+    """Write n columns of ``whole``, (lanes, ROUNDED), to pairs[row : row + n]."""
+    lanes, width = np.uint64(pairs.shape[1]), np.uint64(WIDTH)
+    n_whole = n // width * width
+    for i in range(np.uint64(0), n_whole, width):
+        for lane in range(np.uint64(0), lanes, width):
+            transpose_eight(pairs, (row + i) * lanes + lane, whole, lane * np.uint64(ROUNDED) + i)
+    for i in range(n_whole, n):
+        for lane in range(lanes):
+            pairs[row + i, lane] = whole[lane, i]
 
 
 @kernel
@@ -164,8 +184,8 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
     The rows of a node without a slot are subtracted from the histogram of the chosen larger node.
 
     The derivatives of a block of rows are copied to scratch space, where they are contiguous.
-    They are then read for one column after another, or for two columns at a time, so that the
-    histograms of these columns stay in the L1 cache.
+    They are then read for one column after another, or for four or two columns at a time: a core
+    adds to several entries at once if they are not the same.
 
     Parameters
     ----------
@@ -177,8 +197,13 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
     """
     node, lanes = growth.nodes[at], np.uint64(pairs.shape[1])
     columns, removes = growth.columns, node["slot"] < 0
-    cells = growth.cells[growth.nodes[growth.state[LARGE]]["slot"] if removes else node["slot"]]
-    n_paired = (high - low) // 2 * 2 if lanes == np.uint64(2 * WIDTH) else 0
+    slot = growth.nodes[growth.state[LARGE]]["slot"] if removes else node["slot"]
+    cells = growth.cells[slot]
+    if not removes:
+        for j in range(low, high):
+            clear_column(columns[j], slot, growth.rows[node["start"] : node["end"]], bins, growth)
+    joined = low + ((high - low) // 4 * 4 if lanes == np.uint64(2 * WIDTH) else 0)
+    paired = joined + ((high - joined) // 2 * 2 if lanes == np.uint64(2 * WIDTH) else 0)
     is_whole = node["end"] - node["start"] == len(pairs)  # then the rows are in order
     source = pairs if is_whole else growth.work[rank]
     for begin in range(node["start"], node["end"], BLOCK):
@@ -188,14 +213,13 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
             copy_block(rows, bins, pairs, growth.work[rank])
         if removes:
             negate(growth.work[rank, : len(rows)])
-        elif begin == node["start"]:
-            for j in range(low, high):
-                clear_column(columns[j], growth.offsets, bins.layout.length, lanes, cells)
-        for j in range(low, low + n_paired, 2):
-            add_two_columns(
-                bins.rows, rows, columns[j : j + 2], source, first, growth.offsets, cells
-            )
-        for j in range(low + n_paired, high):
+        for j in range(low, joined, 4):
+            several = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
+            add_columns(bins.rows, rows, several, source, first, growth.offsets, cells)
+        for j in range(joined, paired, 2):
+            pair = columns[j], columns[j + 1]
+            add_columns(bins.rows, rows, pair, source, first, growth.offsets, cells)
+        for j in range(paired, high):
             add_column(bins.rows, rows, columns[j], source, first, growth.offsets, cells)
 
 
@@ -244,15 +268,13 @@ def add_column(bins, rows, c, source, first, offsets, cells):
 
 
 @inner_kernel
-def add_two_columns(bins, rows, columns, source, first, offsets, cells):
-    """Do the same as `add_column` for two columns, if an entry has sixteen lanes."""
-    lanes = np.uint64(2 * WIDTH)
-    one, two = np.uint64(columns[0]), np.uint64(columns[1])
-    offset, other = np.uint64(offsets[one]), np.uint64(offsets[two])
+def add_columns(bins, rows, columns, source, first, offsets, cells):
+    """Do the same as `add_column` for a tuple of columns, if an entry has sixteen lanes."""
+    lanes, n_columns = np.uint64(2 * WIDTH), np.uint64(bins.shape[1])
+    firsts = load_each(offsets, columns)
     for i in range(np.uint64(len(rows))):
-        row = np.uint64(rows[i])
-        entries = offset + np.uint64(bins[row, one]), other + np.uint64(bins[row, two])
-        add_sixteen(cells, (entries[0] * lanes, entries[1] * lanes), source, (first + i) * lanes)
+        codes = bins, np.uint64(rows[i]) * n_columns
+        add_sixteen(cells, firsts, codes, columns, source, (first + i) * lanes)
 
 
 @inner_kernel
@@ -271,18 +293,3 @@ def sum_all_rows(pairs, growth):
             add_eight(partial, place + lane, pairs, row + lane)
     for lane in range(lanes):
         sums[lane] = partial[0, lane] + partial[1, lane] + partial[2, lane] + partial[3, lane]
-
-
-@inner_kernel
-def clear_column(c, offsets, lengths, lanes, cells):
-    """Set the entries of column c to 0."""
-    cells[offsets[c] * lanes : (offsets[c] + lengths[c]) * lanes] = 0
-
-
-@inner_kernel
-def subtract_column(c, offsets, lengths, lanes, cells, other):
-    """Subtract column c of another histogram."""
-    first, last = offsets[c] * lanes, (offsets[c] + lengths[c]) * lanes
-    own, subtracted = cells[first:last], other[first:last]
-    for at in range(len(own)):  # two slices: LLVM vectorizes this loop
-        own[at] -= subtracted[at]

@@ -5,15 +5,16 @@ See `vector_arrays` for the gain.
 
 import numpy as np
 
+from algorithms.newton.kernels.filled_entries import is_empty, is_filled, list_bins, mark_entry
 from algorithms.newton.kernels.vector_arrays import MIN_H
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 from algorithms.runtime.vector_lanes import (
     WIDTH,
-    add_eight,
     copy_eight,
-    is_zero,
     score_eight,
     score_group,
+    subtract_eight,
+    sum_prefixes,
     sum_squares,
 )
 
@@ -60,25 +61,29 @@ def total_h(sums, units, rules):
 
 
 @inner_kernel
-def gather_bins(cells, entry, n_bins, default, sums, lanes, out):
-    """Write the sums of all bins of a bundled feature.
+def gather_bins(f, column, bins, sums, scratch):
+    """Write the sums of all bins of a bundled feature to scratch space, and mark the filled ones.
 
     Parameters
     ----------
-    cells : int32, the histogram of the node
-    entry : index of the entry of the feature's first bin that has one
-    default : the bin without an entry
+    column : as in `scan_feature`
     sums : (lanes,), of the node
-    out : int32 (n_bins × lanes,), written
     """
-    for lane in range(lanes):
-        rest = sums[lane]
-        for b in range(n_bins):
-            if b != default:
-                own = cells[np.uint64((entry + b - (1 if b > default else 0)) * lanes + lane)]
-                out[np.uint64(b * lanes + lane)] = own
-                rest -= own
-        out[np.uint64(default * lanes + lane)] = rest
+    (cells, entry, filled), layout = column, bins.layout
+    default, out, lanes = layout.default[f], scratch.bins, np.uint64(len(sums))
+    rest, scratch.bins_filled[:] = np.uint64(default) * lanes, np.uint64(0)
+    mark_entry(scratch.bins_filled, np.uint64(default))
+    for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
+        copy_eight(out, rest + lane, sums, lane)
+    for b in range(bins.count[f]):
+        own = np.uint64(layout.first[f] + b - (1 if b > default else 0))
+        if b == default or not is_filled(filled, own):
+            continue
+        mark_entry(scratch.bins_filled, np.uint64(b))
+        at, place = (np.uint64(entry) + own) * lanes, np.uint64(b) * lanes
+        for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
+            copy_eight(out, place + lane, cells, at + lane)
+            subtract_eight(out, rest + lane, cells, at + lane)
 
 
 @inner_kernel
@@ -95,15 +100,6 @@ def score_separate_h(side, totals, units, limits, rules):
     for at in range(np.uint64(0), first_h, np.uint64(WIDTH)):
         total += score_eight(side, totals, units, at, at + first_h, limits)
     return total
-
-
-@inner_kernel
-def is_empty(own, at, lanes):
-    """Return whether all sums of a bin are 0."""
-    empty = True
-    for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
-        empty &= is_zero(own, at + lane)
-    return empty
 
 
 @inner_kernel
@@ -150,28 +146,6 @@ def is_approximated(rules):
 
 
 @inner_kernel
-def list_bins(own, span, missing_left, lanes, numbers):
-    """Write the numbers of the nonempty bins in scan order; return how many.
-
-    The order is descending if ``missing_left``.
-    """
-    (entry, last), count, width = span, np.uint64(0), np.uint64(WIDTH)
-    number, step = last if missing_left else 0, -1 if missing_left else 1
-    if lanes == width + width:
-        for _ in range(last):
-            at = np.uint64(entry + number) * lanes
-            numbers[count] = number
-            count += np.uint64(not (is_zero(own, at) & is_zero(own, at + width)))
-            number += step
-        return count
-    for _ in range(last):
-        numbers[count] = number
-        count += np.uint64(not is_empty(own, np.uint64(entry + number) * lanes, lanes))
-        number += step
-    return count
-
-
-@inner_kernel
 def write_approximate_scores(own, entry, count, stats, scratch, rules):
     """Write approximate scores of the listed thresholds, float32; return the highest one.
 
@@ -197,14 +171,10 @@ def sum_sides(own, entry, count, scratch):
 
     The parameters are those of `write_approximate_scores`.
     """
-    left, lanes, width = scratch.left, np.uint64(scratch.left.shape[1]), np.uint64(WIDTH)
-    for lane in range(lanes):
-        left[0, lane] = 0
-    for n in range(count):
-        at, place = (entry + np.uint64(scratch.numbers[n])) * lanes, n * lanes
-        for lane in range(np.uint64(0), lanes, width):
-            copy_eight(left, place + lanes + lane, left, place + lane)
-            add_eight(left, place + lanes + lane, own, at + lane)
+    left = scratch.left
+    lanes, given = np.uint64(left.shape[1]), (own, scratch.numbers)
+    for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
+        sum_prefixes(left, given, entry, count, lane)
 
 
 @inner_kernel
@@ -224,7 +194,7 @@ def find_highest(scores, first, last):
 
 
 @inner_kernel
-def scan_bins(own, span, missing_left, stats, scratch, rules, found):
+def scan_bins(column, last, missing_left, stats, scratch, rules, found):
     """Keep the best of the thresholds after some bins.
 
     Empty bins are skipped. Only scores that may be the best one of the node are computed in
@@ -232,15 +202,15 @@ def scan_bins(own, span, missing_left, stats, scratch, rules, found):
 
     Parameters
     ----------
-    own : sums of bins
-    span : number of the first bin, and number of thresholds
+    column : sums of bins, number of the first bin, and which are filled
+    last : number of thresholds
     missing_left : 0, or 1: bins are summed from the other end, and the summed side is the right one
     stats : NodeStats
     """
     scale = scratch.scale[0] if is_approximated(rules) else 1.0
     known = (scratch.best[0] + stats.score) * scale
-    entry, lanes = np.uint64(span[0]), np.uint64(len(stats.sums))
-    count = list_bins(own, span, missing_left, lanes, scratch.numbers)
+    own, entry, lanes = column[0], np.uint64(column[1]), np.uint64(len(stats.sums))
+    count = list_bins(column[2], last, missing_left, scratch.numbers)
     if is_approximated(rules):
         highest = write_approximate_scores(own, entry, count, stats, scratch, rules)
         if highest < known * NEARLY and known < np.inf:
@@ -327,7 +297,7 @@ def has_h(side, stats, scratch, rules):
 
 
 @linked_kernel
-def scan_feature(bins, f, cells, entry, stats, scratch, rules, found):
+def scan_feature(bins, f, column, stats, scratch, rules, found):
     """Write the best split of a feature: gain, bin and missing_left; a gain of 0 means none.
 
     It may also be 0 if another feature has a better split. Thresholds are tried in
@@ -337,24 +307,23 @@ def scan_feature(bins, f, cells, entry, stats, scratch, rules, found):
 
     Parameters
     ----------
-    cells : int32, the histogram of the node
-    entry : its first entry of the feature
+    column : (cells, entry, filled)
+        Histogram of the node, int32; first entry of the column; bits of its filled entries.
     stats : NodeStats
     scratch : ScanScratch of the thread
     found : float64 (3,), written
     """
     found[0], found[1], found[2] = 0.0, 0.0, 0.0
-    sums, lanes, own = stats.sums, len(stats.sums), cells
-    missing_bin, default, n_bins = bins.missing[f], bins.layout.default[f], bins.count[f]
+    missing_bin, n_bins, own = bins.missing[f], bins.count[f], column
     n_numeric = n_bins - (1 if missing_bin >= 0 else 0)
-    if default >= 0:
-        gather_bins(cells, entry, n_bins, default, sums, lanes, scratch.bins)
-        entry, own = 0, scratch.bins
+    if bins.layout.default[f] >= 0:
+        gather_bins(f, column, bins, stats.sums, scratch)
+        own = scratch.bins, 0, scratch.bins_filled
     has_missing = False
-    if missing_bin >= 0:
-        for lane in range(lanes):
-            has_missing |= own[np.uint64((entry + missing_bin) * lanes + lane)] != 0
-    span = entry, n_numeric if has_missing else n_numeric - 1
-    scan_bins(own, span, 0, stats, scratch, rules, found)
+    if missing_bin >= 0 and is_filled(own[2], np.uint64(missing_bin)):
+        lanes = np.uint64(len(stats.sums))
+        has_missing = not is_empty(own[0], np.uint64(own[1] + missing_bin) * lanes, lanes)
+    last = n_numeric if has_missing else n_numeric - 1
+    scan_bins(own, last, 0, stats, scratch, rules, found)
     if has_missing:
-        scan_bins(own, (entry, n_numeric - 1), 1, stats, scratch, rules, found)
+        scan_bins(own, n_numeric - 1, 1, stats, scratch, rules, found)

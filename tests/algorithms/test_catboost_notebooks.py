@@ -118,7 +118,7 @@ def feature_importances(library):
     table = model.get_feature_importance(prettified=True)
     return (
         model.get_feature_importance(type="PredictionValuesChange"),
-        shap.sum(axis=1),
+        shap,
         table.shape,
     )
 

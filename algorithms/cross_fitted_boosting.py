@@ -46,7 +46,7 @@ MIN_CATEGORIES = 13  # fewer categories of many rows each are split well without
 MANY_ROWS = 200  # of a category, on average
 RIDGE_PENALTY = 10.0  # rows; of the squared slopes of standardized features
 MAX_RIDGE_FEATURES = 300
-MAX_TARGETS = 8  # classes, the most frequent ones, that have statistics and ridge regressions
+STATISTIC_TARGETS = 8  # classes, the most frequent ones, that have target statistics
 
 
 class BaseBoosting(AllThreads, BaseEstimator):
@@ -54,6 +54,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
 
     pairs_ = None  # of models that were pickled before there were pairs of features
     ridge_ = None  # likewise
+    fourier_ = None  # likewise
     _n_columns = None  # likewise; of the training rows, without the extra columns
 
     _parameter_constraints: ClassVar = {
@@ -112,7 +113,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         self.plan_ = make_plan(self.effort_, X.shape[0], n_scores)
         seed = draw_seed(self.random_state)
         fold = stratified_folds(y, self.plan_.n_folds, seed, is_classifier=self._is_classifier)
-        X, is_shared = self._add_columns(X, self._targets(y), weight, fold, is_categorical)
+        X, is_shared = self._add_columns(X, y, weight, fold, is_categorical, seed)
         given = y, weight, fold, is_categorical, is_shared, seed
         trainer = self._trainer(X, *given)
         self.pairs_ = None
@@ -124,7 +125,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         self.out_of_fold_loss_, self.temperature_ = result.loss, result.temperature
         return self
 
-    def _add_columns(self, X, targets, weight, fold, is_categorical):
+    def _add_columns(self, X, y, weight, fold, is_categorical, seed):
         """Add the columns of target statistics and of ridge regressions.
 
         Returns
@@ -132,18 +133,24 @@ class BaseBoosting(AllThreads, BaseEstimator):
         X : (n_rows, n_columns)
         is_shared : bool (n_columns,), the columns that all members use: not those of regressions
         """
-        self.statistics_ = self.ridge_ = None
+        self.statistics_ = self.ridge_ = self.fourier_ = None
         self._n_columns = X.shape[1]
         if sparse.issparse(X):
             return X, np.ones(X.shape[1], bool)
         columns = self._columns_with_statistics(X, is_categorical)
         if columns:
             self.statistics_ = TargetStatistics(PRIOR)
+            targets = self._targets(y, STATISTIC_TARGETS)
             X = np.hstack([X, self.statistics_.fit(X, columns, targets, weight, fold)])
         n_shared, numeric = X.shape[1], np.flatnonzero(~np.asarray(is_categorical, bool))
         if self.plan_.adds_ridge and 0 < len(numeric) <= MAX_RIDGE_FEATURES:
+            given = numeric, self._targets(y, self.plan_.ridge_targets), weight, fold
             self.ridge_ = RidgeColumns(RIDGE_PENALTY)
-            X = np.hstack([X, self.ridge_.fit(X, numeric, targets, weight, fold)])
+            columns = [self.ridge_.fit(X, *given)]
+            if self.plan_.n_fourier:
+                self.fourier_ = RidgeColumns(RIDGE_PENALTY, self.plan_.n_fourier, seed)
+                columns.append(self.fourier_.fit(X, *given))
+            X = np.hstack([X, *columns])
         return X, np.arange(X.shape[1]) < n_shared
 
     def _trainer(self, X, y, weight, fold, is_categorical, is_shared, seed):
@@ -161,8 +168,9 @@ class BaseBoosting(AllThreads, BaseEstimator):
     def _try_pairs(self, trainer, X, given):
         """Return the trainer whose first member has the lower loss: with pairs or without.
 
-        Set ``pairs_`` if the pairs of features decrease the loss clearly. ``given`` holds the
-        other arguments of `_trainer`.
+        Set ``pairs_`` if the pairs of features decrease the loss clearly. Then columns of small
+        gains are left out if that decreases the loss clearly, too. ``given`` holds the other
+        arguments of `_trainer`.
         """
         losses = trainer.train_first()
         is_usable = np.zeros(X.shape[1], bool)
@@ -172,8 +180,10 @@ class BaseBoosting(AllThreads, BaseEstimator):
             return trainer
         extended = np.hstack([X, pairs.transform(X)])
         other = self._trainer(extended, *given)
-        if not is_better(other.train_first(), losses):
+        losses_with_pairs = other.train_first(trainer.curve)
+        if not is_better(losses_with_pairs, losses):
             return trainer
+        other.drop_columns(losses_with_pairs)
         self.pairs_ = pairs
         return other
 
@@ -223,15 +233,15 @@ class BaseBoosting(AllThreads, BaseEstimator):
 
     def _extra_columns(self):
         """Return the fitted transformers of the extra columns, in column order."""
-        every = self.statistics_, self.ridge_, self.pairs_
+        every = self.statistics_, self.ridge_, self.fourier_, self.pairs_
         return [part for part in every if part is not None]
 
     @property
     def ensemble_(self):
         """The trees, a `harness.TreeEnsemble`.
 
-        Its features are those of X, then the target statistics, the ridge regressions and the
-        pairs of features.
+        Its features are those of X, then the target statistics, the ridge regressions, those on
+        random Fourier features, and the pairs of features.
         """
         check_is_fitted(self, "model_")
         return self.model_.ensemble_
@@ -268,7 +278,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         lines.append(f"rounds of each member: {', '.join(map(str, self.rounds_))}")
         lines.append(f"out-of-fold loss: {self.out_of_fold_loss_:.6g}")
         lines.append(f"temperature: {self.temperature_:.3f}")
-        n_ridge = 0 if self.ridge_ is None else self.ridge_.slopes.shape[1]
+        n_ridge = sum(part.slopes.shape[1] for part in (self.ridge_, self.fourier_) if part)
         lines.append(f"ridge regression columns (every second member): {n_ridge}")
         columns = [] if self.statistics_ is None else self.statistics_.columns
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
@@ -338,10 +348,10 @@ class BoostingClassifier(ClassifierMixin, BaseBoosting):
         """Return the number of trees of a round."""
         return self.n_classes_ if self.n_classes_ > 2 else 1
 
-    def _targets(self, codes):
-        """Return the indicators of the classes that have target statistics."""
+    def _targets(self, codes, most):
+        """Return the indicators of the most frequent classes, at most ``most``; one of two."""
         counts = np.bincount(codes, minlength=self.n_classes_)
-        chosen = [1] if self.n_classes_ == 2 else np.argsort(-counts, kind="stable")[:MAX_TARGETS]
+        chosen = [1] if self.n_classes_ == 2 else np.argsort(-counts, kind="stable")[:most]
         return (codes[:, None] == np.asarray(chosen)).astype(np.float64)
 
     def decision_function(self, X):
@@ -385,8 +395,8 @@ class BoostingRegressor(RegressorMixin, BaseBoosting):
         """Return the number of trees of a round."""
         return 1
 
-    def _targets(self, y):
-        """Return the targets of target statistics, as a column."""
+    def _targets(self, y, _most):
+        """Return y as a column."""
         return y[:, None]
 
     def predict(self, X):

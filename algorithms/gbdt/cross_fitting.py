@@ -28,9 +28,10 @@ from algorithms.runtime.threads import Workers
 
 MEMBER = 11  # purpose of derived seeds
 PARTS = 10  # parts of a left-out fold, whose losses are compared
-MIN_DECREASE = 0.03  # relative decrease of the loss from which extra columns are used
+MIN_DECREASE = 0.03  # relative decrease of the loss from which a change of columns is adopted
 MIN_ERRORS = 0.5  # the decrease must also exceed so many of its standard errors
 TEMPERATURES = np.geomspace(0.5, 2.0, 41)
+MIN_GAIN = 0.3  # of the mean gain of a column; training without the columns of less is tried
 MAX_SCORES = 1 << 18  # number of scores whose loss is computed in one call
 
 
@@ -50,6 +51,27 @@ class CrossFit:
     rounds: tuple  # rounds that each member keeps
     loss: float  # out-of-fold loss
     temperature: float
+
+
+@dataclass(frozen=True)
+class LossCurve:
+    """Held-out losses of a member."""
+
+    lowest: list  # the lowest loss up to each round
+    best_round: int
+
+    def is_missed(self, lowest):
+        """Return whether another member's loss is not below this one at a checked round.
+
+        Checked are the best round and the round in the middle before it. The result does not
+        depend on the sizes of batches.
+
+        Parameters
+        ----------
+        lowest : list, the lowest losses of the other member up to each of its rounds
+        """
+        checked = (self.best_round + 1) // 2, self.best_round
+        return len(lowest) in checked and lowest[-1] >= self.lowest[len(lowest) - 1]
 
 
 class MemberBooster(Booster):
@@ -94,10 +116,41 @@ class CrossFitTrainer:
         self.metric = model._metric("")  # noqa: SLF001
         self.held_out_scores = np.empty((len(self.base), len(self.y)))
         self.kept = []  # rounds of trees that each trained member keeps
+        self.is_dropped = np.zeros(len(shared), bool)  # columns that no member uses
+        self.curve = None  # of the last trained member
 
-    def train_first(self):
-        """Train the first member; return its losses on parts of its left-out fold, (PARTS,)."""
-        self._train_members([0])
+    def train_first(self, rival=None):
+        """Train the first member; return its losses on parts of its left-out fold, (PARTS,).
+
+        Parameters
+        ----------
+        rival : LossCurve, default=None
+            Training stops early where `LossCurve.is_missed` holds. Then the loss is not below the
+            rival's lowest one.
+        """
+        self._train_members([0], rival)
+        return self._losses_of_parts()
+
+    def drop_columns(self, losses):
+        """Train the first member again without the columns of small gains.
+
+        If its losses are clearly lower, no member uses these columns. Otherwise the first member
+        stays as it was.
+
+        Parameters
+        ----------
+        losses : float64 (PARTS,), from `train_first`
+        """
+        before = self.is_dropped, self.kept, self.held_out_scores.copy()
+        gains = self.gains()
+        self.is_dropped = self.shared & (gains < MIN_GAIN * gains[self.shared].mean())
+        self.kept = []
+        self._train_members([0], self.curve)
+        if not is_better(self._losses_of_parts(), losses):
+            self.is_dropped, self.kept, self.held_out_scores = before
+
+    def _losses_of_parts(self):
+        """Return the losses of the first member on parts of its left-out fold, (PARTS,)."""
         parts = np.array_split(np.flatnonzero(self.fold == 0), PARTS)
         scores = self.held_out_scores
         return np.array([self.loss(np.ascontiguousarray(scores[:, p]), p) for p in parts])
@@ -117,17 +170,17 @@ class CrossFitTrainer:
         self._set_trees(self.kept, temperature)
         return CrossFit(tuple(len(rounds) for rounds in self.kept), loss, temperature)
 
-    def _train_members(self, members):
+    def _train_members(self, members, rival=None):
         """Train some members, and keep their rounds."""
         with Workers(self.model._threads()) as workers:  # noqa: SLF001
             growers = make_growers(self.binned, workers, len(self.base))
             for member in members:
-                is_used = self.shared | (member % 2 == 1)
+                is_used = (self.shared | (member % 2 == 1)) & ~self.is_dropped
                 for grower in growers:
                     grower.use_features(is_used)
-                self.kept.append(self._train_member(member, growers, workers))
+                self.kept.append(self._train_member(member, growers, workers, rival))
 
-    def _train_member(self, member, growers, workers):
+    def _train_member(self, member, growers, workers, rival):
         """Return the rounds of trees that a member keeps."""
         score = np.repeat(self.base[:, None], len(self.y), axis=1)
         target = Target(self.objective, self.targets, self.weight)
@@ -138,25 +191,31 @@ class CrossFitTrainer:
         booster.weight_unit, booster.linear = self.weight_unit, self.linear
         booster.rows = np.flatnonzero(self.fold != member).astype(np.uint32)
         held_out = np.flatnonzero(self.fold == member)
-        return self._boost_until_worse(booster, held_out)
+        return self._boost_until_worse(booster, held_out, rival)
 
-    def _boost_until_worse(self, booster, held_out):
+    def _boost_until_worse(self, booster, held_out, rival):
         """Add rounds until the held-out loss stops improving; return the rounds to keep.
 
         With several scores a row, rounds after the best one are kept, too: the mean of the members
         overfits later than a member does.
         """
         best_loss, best_round, best_scores, batches = np.inf, 0, None, None
-        number, last = 0, self.rule.max_rounds
+        number, last, lowest = 0, self.rule.max_rounds, []
         while number < last:
             rounds = self._add_rounds(booster, batches, last - number, held_out)
             for scores, loss in zip(rounds, self.losses(rounds, held_out), strict=True):
                 number += 1
                 if loss < best_loss or number == 1:
                     best_loss, best_round, best_scores = loss, number, scores.copy()
-            last = min(best_round + self.rule.patience, self.rule.max_rounds)
+                lowest.append(best_loss)
+                if rival is not None and rival.is_missed(lowest):
+                    last = number
+                    break
+            else:
+                last = min(best_round + self.rule.patience, self.rule.max_rounds)
             if batches is None and can_batch(booster):
                 batches = RoundBatches(booster, booster.rows, held_out.astype(np.uint32))
+        self.curve = LossCurve(lowest, best_round)
         keeps_all = len(self.base) > 1
         self.held_out_scores[:, held_out] = scores if keeps_all else best_scores
         return booster.rounds if keeps_all else booster.rounds[:best_round]

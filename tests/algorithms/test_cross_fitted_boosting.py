@@ -17,7 +17,7 @@ from algorithms import (
     HistogramBoostingRegressor,
     cross_fitted_boosting,
 )
-from algorithms.gbdt import cross_fitting, thread_choice
+from algorithms.gbdt import cross_fitting, effort, thread_choice
 from algorithms.gbdt.cross_fitting import stratified_folds
 from algorithms.gbdt.effort import effort_of_budget, make_plan
 from algorithms.gbdt.round_batches import RoundBatches
@@ -196,7 +196,7 @@ def test_a_budget_becomes_an_effort_that_is_stored():
 
 
 def test_more_effort_is_more_rounds_of_a_smaller_rate():
-    plans = [make_plan(effort, 5000) for effort in (0.5, 1.0, 4.0, 24.0)]
+    plans = [make_plan(units, 5000) for units in (0.5, 1.0, 4.0, 24.0)]
     rates = [plan.learning_rate for plan in plans]
     assert rates == sorted(rates, reverse=True)
     rounds = [plan.n_folds * plan.max_rounds for plan in plans]
@@ -209,6 +209,10 @@ def test_plans_of_several_classes():
     assert make_plan(1.0, 2000).num_leaves == 24  # few members
     assert [plan.try_pairs for plan in (one, few, many)] == [True, False, False]
     assert {plan.max_bin for plan in (one, few, many)} == {63}
+    assert [plan.n_fourier > 0 for plan in (one, few, many)] == [False, True, True]
+    assert make_plan(1.0, 2000, 5).n_fourier == make_plan(4.0, 60_000, 5).n_fourier == 0
+    assert few.learning_rate == many.learning_rate > one.learning_rate
+    assert make_plan(1.0, 2000, 5).learning_rate == make_plan(1.0, 2000).learning_rate
 
 
 def test_bins_and_columns_of_regressions_follow_the_rows():
@@ -226,11 +230,11 @@ def test_rounds_after_the_best_one_are_kept_with_several_classes(n_classes):
     assert all(is_kept) if n_classes > 2 else not any(is_kept)
 
 
-@pytest.mark.parametrize("effort", ["huge", 0, -1.0])
-def test_no_such_effort_is_refused(effort):
+@pytest.mark.parametrize("value", ["huge", 0, -1.0])
+def test_no_such_effort_is_refused(value):
     X, y = regression_table(20)
     with pytest.raises(ValueError, match="effort"):
-        BoostingRegressor(effort).fit(X, y)
+        BoostingRegressor(value).fit(X, y)
 
 
 def test_rare_classes_and_few_rows_are_trained():
@@ -250,7 +254,7 @@ def test_models_pickled_before_extra_columns_and_linear_leaves_predict(monkeypat
     X, y = regression_table(40)
     model = BoostingRegressor(**CHEAPEST, random_state=0).fit(X, y)
     expected = model.predict(X)
-    del model.__dict__["pairs_"], model.__dict__["ridge_"]
+    del model.__dict__["pairs_"], model.__dict__["ridge_"], model.__dict__["fourier_"]
     walker = model.model_._walker
     monkeypatch.setattr(  # earlier versions pickled the packed trees, without linear leaves
         type(walker), "__getstate__", lambda self: {"ensemble": self.ensemble, "roots": None}
@@ -288,6 +292,42 @@ def test_pairs_of_features_are_not_used_for_an_additive_target():
     X = rng.integers(2, size=(1000, 4)).astype(np.float64)
     y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=1000)
     assert BoostingRegressor(2.0, random_state=0, n_jobs=1).fit(X, y).pairs_ is None
+
+
+def test_columns_of_noise_are_left_out_with_pairs(monkeypatch):
+    X, y = table_of_products(2000)
+    X = np.hstack([X[:, :3], np.random.default_rng(9).normal(size=(2000, 30))])
+    losses, used = [], []
+    for is_tried in (True, False):
+        if not is_tried:
+            monkeypatch.setattr(cross_fitting.CrossFitTrainer, "drop_columns", lambda *_: None)
+        model = BoostingRegressor(n_jobs=1).fit(X[:1000], y[:1000])
+        losses.append(np.mean((model.predict(X[1000:]) - y[1000:]) ** 2))
+        trees = model.ensemble_
+        used.append(len(np.unique(trees.feature[trees.left >= 0])))
+    assert losses[0] < losses[1]
+    assert used[0] < 20
+    assert used[1] > 33
+
+
+def test_a_trial_that_is_stopped_early_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(1000, 4))
+    y = X[:, 0] + np.abs(X[:, 1]) + rng.normal(size=1000)
+    numbers, is_missed = [], cross_fitting.LossCurve.is_missed
+
+    def note(curve, lowest):
+        numbers.append((is_missed(curve, lowest), len(lowest), curve.best_round))
+        return numbers[-1][0]
+
+    monkeypatch.setattr(cross_fitting.LossCurve, "is_missed", note)
+    stopped = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
+    assert stopped.pairs_ is None
+    assert numbers[-1][0]
+    assert numbers[-1][1] in ((numbers[-1][2] + 1) // 2, numbers[-1][2])
+    monkeypatch.setattr(cross_fitting.LossCurve, "is_missed", lambda *_: False)
+    whole = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
+    np.testing.assert_array_equal(stopped.predict(X), whole.predict(X))
 
 
 def test_pairs_with_missing_and_huge_values():
@@ -329,6 +369,28 @@ def test_columns_of_ridge_regressions_decrease_the_loss_at_a_slanted_plane(monke
     assert without.ridge_ is None
     losses = [log_loss(y[400:], one.predict_proba(X[400:])) for one in (with_ridge, without)]
     assert losses[0] < 0.8 * losses[1]
+
+
+def table_of_rings(n_rows):
+    """Return a table whose three classes are the lengths of its rows, and the classes."""
+    X = np.random.default_rng(4).normal(size=(n_rows, 6))
+    return X, np.digitize(np.linalg.norm(X, axis=1), [2.0, 2.6])
+
+
+def test_regressions_on_fourier_features_decrease_the_loss_at_curved_boundaries(monkeypatch):
+    X, y = table_of_rings(900)
+    with_fourier = BoostingClassifier(2.0, n_jobs=1).fit(X[:400], y[:400])
+    monkeypatch.setattr(effort, "N_FOURIER", 0)
+    without = BoostingClassifier(2.0, n_jobs=1).fit(X[:400], y[:400])
+    assert without.fourier_ is None
+    losses = [log_loss(y[400:], one.predict_proba(X[400:])) for one in (with_fourier, without)]
+    assert losses[0] < 0.95 * losses[1]
+    assert "every second member): 6" in with_fourier.describe()
+    shares = mixing_of(with_fourier)
+    assert shares.shape == (6, 12)
+    np.testing.assert_allclose(shares.sum(axis=0), 1.0)
+    each = np.concatenate([with_fourier.predict_proba(row[None]) for row in X[:20]])
+    np.testing.assert_array_equal(each, with_fourier.predict_proba(X)[:20])
 
 
 def test_sparse_rows_are_predicted_with_pairs():

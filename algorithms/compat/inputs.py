@@ -1,29 +1,16 @@
 """Conversion of Arrow, polars and sparse pandas inputs to supported types."""
 
 import numpy as np
-from scipy import sparse
 
 from algorithms.estimator.deferred_imports import is_frame, is_of_pandas, pd
+from algorithms.estimator.frames import from_arrow
 
 
 def as_rows(X):
-    """Return X; Arrow tables and objects with the Arrow stream protocol become pandas frames.
-
-    Sparse columns of a pandas frame become dense.
-    """
+    """Return X as `from_arrow` does; sparse columns of a pandas frame become dense."""
     if is_frame(X) and has_sparse_columns(X):
         return X.apply(as_dense_column)
-    if is_frame(X) or isinstance(X, (np.ndarray, list)) or sparse.issparse(X):
-        return X
-    kind = type(X).__module__.partition(".")[0]
-    if kind == "pyarrow" and hasattr(X, "to_pandas"):
-        return X.to_pandas()
-    is_capsule = hasattr(X, "__arrow_c_stream__") and kind not in ("polars", "pandas")
-    if is_capsule and not hasattr(X, "__array__"):
-        import pyarrow as pa
-
-        return pa.table(X).to_pandas()
-    return X
+    return from_arrow(X)
 
 
 def has_sparse_columns(X):

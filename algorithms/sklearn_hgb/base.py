@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.frames import read_targets
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.verbose import say
 from algorithms.prediction.predictor import FastPredictor
@@ -99,7 +100,7 @@ class BaseHistGradientBoosting(BaseEstimator, ABC):
         """
         X, y, weight = train
         X = fit_encode(self, X)
-        y = self._encode_y(_check_y(y, estimator=self))
+        y = self._encode_y(_check_y(read_targets(self, y), estimator=self))
         check_consistent_length(X, y)
         if weight is not None:
             weight = _check_sample_weight(weight, X, dtype=np.float64)
@@ -111,7 +112,7 @@ class BaseHistGradientBoosting(BaseEstimator, ABC):
             if given is None:
                 raise ValueError(f"{name} is provided, but {other} was not provided.")
         X = encode(self, X)
-        y = self._encode_validation_y(_check_y(y, estimator=self))
+        y = self._encode_validation_y(_check_y(read_targets(self, y), estimator=self))
         check_consistent_length(X, y)
         if weight is not None:
             weight = _check_sample_weight(weight, X, dtype=np.float64)

@@ -11,8 +11,8 @@ from sklearn.utils.validation import _check_categorical_features
 
 from algorithms.estimator.deferred_imports import is_frame
 from algorithms.estimator.frames import from_arrow, naming_columns, refuse_dates, validate_data
+from algorithms.estimator.validation import clip_infinite
 
-LARGEST = 1.5e308  # replaces infinity; the midpoint between it and a usual value is finite
 CHECKS = {"dtype": [np.float64], "ensure_all_finite": False}
 
 
@@ -93,7 +93,7 @@ def fit_encode(estimator, X):
     estimator.is_categorical_ = _check_categorical_features(X, estimator.categorical_features)
     estimator._encoder = None  # noqa: SLF001 - its own part
     if estimator.is_categorical_ is None:
-        return clip_infinite(validate_data(estimator, X, **CHECKS))
+        return as_finite_rows(validate_data(estimator, X, **CHECKS))
     encoder = FeatureEncoder(estimator.is_categorical_, estimator.max_bins)
     X = encoder.fit_transform(X)
     estimator._encoder = encoder  # noqa: SLF001 - its own part
@@ -101,7 +101,7 @@ def fit_encode(estimator, X):
     estimator.__dict__.pop("feature_names_in_", None)
     with suppress(AttributeError):
         estimator.feature_names_in_ = encoder.columns.feature_names_in_
-    return clip_infinite(X)
+    return as_finite_rows(X)
 
 
 def encode(estimator, X):
@@ -112,11 +112,9 @@ def encode(estimator, X):
         X = validate_data(estimator, X, reset=False, **CHECKS)
     else:
         X = encoder.transform(X)
-    return clip_infinite(X)
+    return as_finite_rows(X)
 
 
-def clip_infinite(X):
+def as_finite_rows(X):
     """Return C-contiguous X with infinite values replaced by very large ones."""
-    if np.isinf(X).any():
-        X = np.clip(X, -LARGEST, LARGEST)  # NaN stays NaN
-    return np.ascontiguousarray(X)
+    return np.ascontiguousarray(clip_infinite(X))

@@ -7,10 +7,16 @@ from algorithms.estimator.frames import from_arrow
 
 
 def as_rows(X):
-    """Return X as `from_arrow` does; sparse columns of a pandas frame become dense."""
-    if is_frame(X) and has_sparse_columns(X):
-        return X.apply(as_dense_column)
-    return from_arrow(X)
+    """Return X as `from_arrow` does; sparse columns of a pandas frame become dense.
+
+    If only some column names are text, all become text, as in LightGBM and XGBoost.
+    """
+    X = from_arrow(X)
+    if not is_frame(X):
+        return X
+    X = X.apply(as_dense_column) if has_sparse_columns(X) else X
+    n_text = sum(isinstance(name, str) for name in X.columns)
+    return X.set_axis(X.columns.map(str), axis=1) if 0 < n_text < X.shape[1] else X
 
 
 def has_sparse_columns(X):

@@ -393,3 +393,12 @@ def test_ada_boost_takes_nullable_weights():
     y, weight = X["a"] + X["b"], pd.Series(np.arange(N_ROWS) % 3, dtype="Int64")
     found = MODELS["AdaBoost"].fit(X, y, sample_weight=weight).predict(X)
     assert np.array_equal(found, MODELS["AdaBoost"].fit(X, y, weight.astype(float)).predict(X))
+
+
+@pytest.mark.parametrize("kind", [LGBMRegressor, XGBRegressor, HistogramBoostingRegressor])
+def test_column_names_of_mixed_types_become_text(kind):
+    X = pd.DataFrame(draw_table("dense"), columns=["a", 1, "c", 2])
+    model = kind(**SMALL).fit(X, X["a"], eval_set=[(X, X["a"])])
+    assert model.feature_names_in_.tolist() == ["a", "1", "c", "2"]
+    expected = kind(**SMALL).fit(X.to_numpy(), X["a"]).predict(X.to_numpy())
+    assert np.array_equal(model.predict(X), expected)

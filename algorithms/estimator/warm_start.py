@@ -63,6 +63,10 @@ def difference(before, now):
     columns, known = now["n_features_in_"], before["n_features_in_"]
     if columns != known:
         return f"X has {columns} features, and {known} in the fit that is continued"
+    columns, known = now.get("feature_names_in_"), before.get("feature_names_in_")
+    if columns is not None and known is not None and not np.array_equal(columns, known):
+        named = ", ".join(columns[:SHOWN]), ", ".join(known[:SHOWN])
+        return "X has the columns {}, and {} in the fit that is continued".format(*named)
     for name in OUTPUTS:
         outputs, known = now.get(name, 1), before.get(name, 1)
         if outputs != known:

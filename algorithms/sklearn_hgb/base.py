@@ -17,6 +17,7 @@ from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import read_targets
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.verbose import say
+from algorithms.estimator.warm_start import describe_data, refuse_other_data
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import count_threads
 from algorithms.sklearn_hgb.default_training import DefaultTraining, drop_unweighted_rows
@@ -66,7 +67,10 @@ class BaseHistGradientBoosting(BaseEstimator, ABC):
             If parameters, X, y or weights are invalid.
         """
         is_first = not (self.warm_start and hasattr(self, "ensemble_"))
+        before = describe_data(self)
         rows, validation = self._read_rows((X, y, sample_weight), (X_val, y_val, sample_weight_val))
+        if not is_first:
+            refuse_other_data(before, describe_data(self))
         self._draw_seed(is_first)
         constraints = read_constraints(self, self.n_trees_per_iteration_)
         self._loss = make_loss(self, self.n_trees_per_iteration_, rows.weight)

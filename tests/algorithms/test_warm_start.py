@@ -9,6 +9,7 @@ from algorithms import (
     BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -63,6 +64,17 @@ def test_other_column_names_are_refused(kind):
     assert_refused(model, X[["c", "b", "a"]], y, message)
     assert np.array_equal(model.predict(X), before)
     assert len(model.fit(X, y).estimators_) == 4
+
+
+@pytest.mark.parametrize("parity", [None, "scikit-learn"])
+def test_hist_gradient_boosting_refuses_other_data(parity):
+    X, y = pd.DataFrame(columns(3), columns=["a", "b", "c"]), np.arange(N) % 2
+    model = HistGradientBoostingClassifier(max_iter=2, warm_start=True, parity=parity).fit(X, y)
+    before = model.set_params(max_iter=4).predict(X)
+    assert_refused(model, X[["c", "b", "a"]], y, "X has the columns c, b, a, and a, b, c")
+    assert_refused(model, X, np.arange(N) % 3, "y has the classes 0, 1, 2, and 0, 1 in")
+    assert np.array_equal(model.predict(X), before)
+    assert model.fit(X, y).n_iter_ == 4
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)

@@ -63,7 +63,7 @@ class BaseAdaBoost(EstimatorSequence, _RoutingNotSupportedMixin, MetaEstimatorMi
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, copy=True, ensure_non_negative=True
         )
-        weight /= weight.sum()
+        weight = weight / weight.sum()  # pandas may make its arrays read-only
         self.estimator_ = self._choose_model()
         warn_of_other_version(self.parity, stacklevel=3)
         if self._is_ours:

@@ -1,29 +1,22 @@
 """Conversion of Arrow, polars and sparse pandas inputs to supported types."""
 
 import numpy as np
-from scipy import sparse
 
 from algorithms.estimator.deferred_imports import is_frame, is_of_pandas, pd
+from algorithms.estimator.frames import from_arrow
 
 
 def as_rows(X):
-    """Return X; Arrow tables and objects with the Arrow stream protocol become pandas frames.
+    """Return X as `from_arrow` does; sparse columns of a pandas frame become dense.
 
-    Sparse columns of a pandas frame become dense.
+    If only some column names are text, all become text, as in LightGBM and XGBoost.
     """
-    if is_frame(X) and has_sparse_columns(X):
-        return X.apply(as_dense_column)
-    if is_frame(X) or isinstance(X, (np.ndarray, list)) or sparse.issparse(X):
+    X = from_arrow(X)
+    if not is_frame(X):
         return X
-    kind = type(X).__module__.partition(".")[0]
-    if kind == "pyarrow" and hasattr(X, "to_pandas"):
-        return X.to_pandas()
-    is_capsule = hasattr(X, "__arrow_c_stream__") and kind not in ("polars", "pandas")
-    if is_capsule and not hasattr(X, "__array__"):
-        import pyarrow as pa
-
-        return pa.table(X).to_pandas()
-    return X
+    X = X.apply(as_dense_column) if has_sparse_columns(X) else X
+    n_text = sum(isinstance(name, str) for name in X.columns)
+    return X.set_axis(X.columns.map(str), axis=1) if 0 < n_text < X.shape[1] else X
 
 
 def has_sparse_columns(X):

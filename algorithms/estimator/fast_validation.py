@@ -78,7 +78,8 @@ def store_feature_names(estimator, X):
     X : NumPy array or pandas frame
     """
     names = [] if type(X) is np.ndarray else X.columns.tolist()
-    if names and all(type(name) is str for name in names):
+    is_text = names and all(type(name) is str for name in names)
+    if is_text and len(set(names)) == len(names):  # scikit-learn refuses a repeated name
         # scikit-learn's check, which uses narwhals, takes 0.3 ms more
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif type(X) is np.ndarray:

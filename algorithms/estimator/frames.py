@@ -8,11 +8,14 @@ import sys
 from contextlib import contextmanager
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import is_regressor
 
 from algorithms.estimator import validation
 from algorithms.estimator.deferred_imports import is_frame, pd
 
 CATEGORIES = ("Categorical", "Enum")  # names of polars' types of categories
+DATES = "holds dates or times: turn them into numbers, such as days since a date"
 NO_NUMBERS = ("could not convert", "setting an array element")  # beginnings of NumPy's errors
 
 
@@ -29,11 +32,16 @@ def validate_data(estimator, X, y="no_validation", *, reset=True, keeps_sparse=F
     Raises
     ------
     ValueError, TypeError
-        scikit-learn's errors, or those of `naming_columns` for non-numeric columns of a frame.
+        scikit-learn's errors, those of `naming_columns` for non-numeric columns of a frame, or
+        those of `read_targets`.
     """
     X = plain_form(X, keeps_sparse=keeps_sparse)
+    y = read_targets(estimator, y)
     with naming_columns(X, reset=reset):
-        return validation.validate_data(estimator, X, y, reset=reset, **options)
+        found = validation.validate_data(estimator, X, y, reset=reset, **options)
+    if options.get("dtype", "numeric") is not None:
+        refuse_dates(X)
+    return found
 
 
 def as_numbers(X, given):
@@ -49,10 +57,88 @@ def as_numbers(X, given):
     ValueError, TypeError
         As in `validate_data`.
     """
+    given = from_arrow(given)
+    refuse_dates(given)
     if not isinstance(X, np.ndarray) or X.dtype != object:
         return X
     with naming_columns(given, reset=True):
         return X.astype(np.float64)
+
+
+def read_targets(estimator, y):
+    """Return targets as numbers where possible; other targets are returned unchanged.
+
+    Objects that are all whole numbers, real numbers or bool become an array of that type. For a
+    regressor text of numbers becomes float64, too.
+
+    Parameters
+    ----------
+    estimator : the estimator
+    y : targets, None or "no_validation"
+
+    Raises
+    ------
+    ValueError
+        If a target is None, NaN, NaT or pd.NA among objects, or not a number for a regressor.
+    """
+    if y is None or isinstance(y, str) or sparse.issparse(y):
+        return y
+    values = np.asarray(y)
+    if values.dtype.kind not in "OUSmM" or not 1 <= values.ndim <= 2:
+        return y
+    if pd.isna(values).any():
+        raise ValueError("Input y contains NaN: leave out the rows whose target is missing")
+    if is_regressor(estimator):
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            invalid = next(value for value in values.ravel().tolist() if not is_number(value))
+            raise ValueError(
+                f"y holds {invalid!r}, which is not a number: a regressor needs numbers, labels "
+                "need a classifier"
+            ) from error
+    if values.dtype.kind == "O":
+        inferred = pd.DataFrame(values).infer_objects().to_numpy().reshape(values.shape)
+        return inferred if inferred.dtype.kind in "biuf" else y
+    return y
+
+
+def from_arrow(X):
+    """Return X; Arrow tables and objects with the Arrow stream protocol become pandas frames.
+
+    A polars LazyFrame is collected.
+    """
+    if is_frame(X) or isinstance(X, (np.ndarray, list)) or sparse.issparse(X):
+        return X
+    kind = type(X).__module__.partition(".")[0]
+    if kind == "polars":
+        return X.collect() if hasattr(X, "collect") else X
+    if kind == "pyarrow" and hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array__"):
+        import pyarrow as pa
+
+        return pa.table(X).to_pandas()
+    return X
+
+
+def refuse_dates(X):
+    """Raise ValueError if an array or a column of a frame holds dates, times or periods."""
+    if isinstance(X, np.ndarray) and is_temporal(X.dtype):
+        raise ValueError(f"X {DATES}")
+    if is_frame(X) or is_polars(X):
+        for name, kind in zip(X.columns, X.dtypes, strict=True):
+            if is_temporal(kind):
+                raise ValueError(f"column {name!r} {DATES}")
+
+
+def is_temporal(kind):
+    """Return whether a dtype of NumPy, pandas or polars is one of dates, times or periods."""
+    if hasattr(kind, "is_temporal"):  # polars
+        return kind.is_temporal()
+    return kind.kind in "mM" or (
+        not isinstance(kind, np.dtype) and isinstance(kind, pd.PeriodDtype)
+    )
 
 
 def plain_form(X, *, keeps_sparse=False):
@@ -60,9 +146,11 @@ def plain_form(X, *, keeps_sparse=False):
 
     Parameters
     ----------
-    X : frame or array, not modified; other input is returned unchanged
+    X : frame or array, not modified; Arrow tables become pandas frames, and other input is
+        returned unchanged
     keeps_sparse : as in `validate_data`
     """
+    X = from_arrow(X)
     if isinstance(X, np.ndarray) and X.dtype == object:
         is_missing = pd.isna(X)
         return np.where(is_missing, np.nan, X) if is_missing.any() else X
@@ -101,7 +189,7 @@ def is_sparse_matrix(kind):
 
 
 def with_categories(X, known=None):
-    """Return X; a polars frame with categories is converted to a pandas frame.
+    """Return X; a polars frame with categories, or an Arrow table, becomes a pandas frame.
 
     Parameters
     ----------
@@ -110,6 +198,7 @@ def with_categories(X, known=None):
         Categories of training; if there are some, text columns are categorical too, as in a pandas
         frame.
     """
+    X = from_arrow(X)
     if not is_polars(X) or not (known or any(is_category(kind) for kind in X.dtypes)):
         return X
     return as_pandas(X)
@@ -199,20 +288,20 @@ def naming_columns(X, *, reset):
 def invalid_column_message(X, *, reset):
     """Return the error message for the first non-numeric column of a frame, or None."""
     for name, column in (as_pandas(X) if is_polars(X) else X).items():
-        if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
-            return (
-                f"column {name!r} holds dates or times: turn it into numbers, such as days since "
-                "a date"
-            )
+        if is_temporal(column.dtype):
+            return f"column {name!r} {DATES}"
         if pd.api.types.is_numeric_dtype(column.dtype):
             continue
         invalid = next((value for value in column.dropna() if not is_number(value)), None)
         if isinstance(invalid, str):
             wanted = "give it the dtype category, or turn it into numbers"
+            if isinstance(column.dtype, pd.CategoricalDtype):  # this estimator has no categories
+                wanted = "turn it into numbers, for example by OrdinalEncoder of scikit-learn"
             wanted = wanted if reset else "numbers are expected"
             return f"column {name!r} holds text, such as {str(invalid)!r}: {wanted}"
         if invalid is not None:
-            return f"column {name!r} holds a {type(invalid).__name__}, which is not a number"
+            kind = type(invalid).__name__
+            return f"column {name!r} holds a value of type {kind}, which is not a number"
     return None
 
 

@@ -22,14 +22,25 @@ def check_warm_start(estimator):
     ----------
     estimator : after it has read X and y, before training
     """
-    now = {name: getattr(estimator, name) for name in SEEN if hasattr(estimator, name)}
+    now = describe_data(estimator)
     before = getattr(estimator, "_trained_on", now)
     goes_on = estimator.warm_start and len(getattr(estimator, "estimators_", ())) > 0
-    if goes_on and (differs := difference(before, now)):
-        raise ValueError(f"{differs}: with warm_start=True they must be the same")
-    if not goes_on:
+    if goes_on:
+        refuse_other_data(before, now)
+    else:
         estimator.__dict__.pop("estimators_", None)
     estimator._trained_on = now  # noqa: SLF001 - same package
+
+
+def describe_data(estimator):
+    """Return the columns, outputs and classes that an estimator has read: dict, by attribute."""
+    return {name: getattr(estimator, name) for name in SEEN if hasattr(estimator, name)}
+
+
+def refuse_other_data(before, now):
+    """Raise ValueError if the results of `describe_data` of two fits differ."""
+    if differs := difference(before, now):
+        raise ValueError(f"{differs}: with warm_start=True they must be the same")
 
 
 def draw_missing_seeds(estimator):
@@ -63,6 +74,10 @@ def difference(before, now):
     columns, known = now["n_features_in_"], before["n_features_in_"]
     if columns != known:
         return f"X has {columns} features, and {known} in the fit that is continued"
+    columns, known = now.get("feature_names_in_"), before.get("feature_names_in_")
+    if columns is not None and known is not None and not np.array_equal(columns, known):
+        named = ", ".join(columns[:SHOWN]), ", ".join(known[:SHOWN])
+        return "X has the columns {}, and {} in the fit that is continued".format(*named)
     for name in OUTPUTS:
         outputs, known = now.get(name, 1), before.get(name, 1)
         if outputs != known:

@@ -14,7 +14,7 @@ from algorithms.estimator.bootstrap import count_rows, reseed
 from algorithms.estimator.estimator_sequence import EstimatorSequence
 from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.fit_context import fit_context
-from algorithms.estimator.frames import validate_data
+from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.outputs import count_outputs, drop_single_column
 from algorithms.estimator.sample_weight import split_unit
@@ -89,6 +89,7 @@ class BaseForest(EstimatorSequence, BaseEstimator):
         if issparse(y):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
         numeric = self.__sklearn_tags__().estimator_type == "regressor"
+        given = X
         X, y = validate_data(
             self,
             X,
@@ -99,6 +100,7 @@ class BaseForest(EstimatorSequence, BaseEstimator):
             multi_output=True,
             y_numeric=numeric,
         )
+        X = as_numbers(X, given)
         y = drop_single_column(y, warn=True)
         check_sparse(X, type(self).__name__)
         if sample_weight is not None:

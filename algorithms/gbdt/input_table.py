@@ -12,6 +12,7 @@ from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.fast_validation import plain_table, plain_training_rows
 from algorithms.estimator.frame_to_array import as_they_are, codes_with_nan, is_plain, lay_out
 from algorithms.estimator.frames import columns_of_lists, is_polars, validate_data, with_categories
+from algorithms.estimator.validation import clip_infinite
 
 
 def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
@@ -24,7 +25,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
 
     Parameters
     ----------
-    estimator : the estimator
+    estimator : the estimator; if its ``takes_infinity`` is True, infinite values become large ones
     X : table
     reset : bool, True in training
     y : targets, optional
@@ -52,6 +53,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         if plain is not None:
             return plain
     dtype = [np.float64, np.float32]
+    takes_infinity = getattr(estimator, "takes_infinity", False)
     validated = validate_data(
         estimator,
         X,
@@ -61,10 +63,11 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         dtype=dtype,
         order="C",
         accept_sparse=["csr", "csc"],
-        ensure_all_finite="allow-nan",
+        ensure_all_finite=False if takes_infinity else "allow-nan",
         **options,
     )
     X, rest = (validated[0], validated[1:]) if isinstance(validated, tuple) else (validated, None)
+    X = clip_infinite(X) if takes_infinity else X
     if is_ours:
         X.flags.writeable = True  # pandas makes its arrays read-only
     X = add_up(X)

@@ -207,10 +207,19 @@ def call_metric(metric, objective, y, prediction, weight):
 
     ``objective`` is None for regression. Probabilities of two classes are those of the second one;
     with "multi:softmax" the metric takes class codes, as in XGBoost.
+
+    Raises
+    ------
+    TypeError
+        If it does not return a number.
     """
     if objective is not None and prediction.shape[1] == 2:
         prediction = prediction[:, 1]
     elif objective == "multi:softmax":
         prediction = prediction.argmax(axis=1)
     given = {} if weight is None else {"sample_weight": weight}
-    return float(metric(y, prediction, **given))
+    value = metric(y, prediction, **given)
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"eval_metric must return a number; it returned {value!r}") from error

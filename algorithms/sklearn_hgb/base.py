@@ -14,8 +14,10 @@ from sklearn.utils.validation import (
 )
 
 from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.frames import read_targets
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.verbose import say
+from algorithms.estimator.warm_start import describe_data, refuse_other_data
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import count_threads
 from algorithms.sklearn_hgb.default_training import DefaultTraining, drop_unweighted_rows
@@ -65,7 +67,10 @@ class BaseHistGradientBoosting(BaseEstimator, ABC):
             If parameters, X, y or weights are invalid.
         """
         is_first = not (self.warm_start and hasattr(self, "ensemble_"))
+        before = describe_data(self)
         rows, validation = self._read_rows((X, y, sample_weight), (X_val, y_val, sample_weight_val))
+        if not is_first:
+            refuse_other_data(before, describe_data(self))
         self._draw_seed(is_first)
         constraints = read_constraints(self, self.n_trees_per_iteration_)
         self._loss = make_loss(self, self.n_trees_per_iteration_, rows.weight)
@@ -99,7 +104,7 @@ class BaseHistGradientBoosting(BaseEstimator, ABC):
         """
         X, y, weight = train
         X = fit_encode(self, X)
-        y = self._encode_y(_check_y(y, estimator=self))
+        y = self._encode_y(_check_y(read_targets(self, y), estimator=self))
         check_consistent_length(X, y)
         if weight is not None:
             weight = _check_sample_weight(weight, X, dtype=np.float64)
@@ -111,7 +116,7 @@ class BaseHistGradientBoosting(BaseEstimator, ABC):
             if given is None:
                 raise ValueError(f"{name} is provided, but {other} was not provided.")
         X = encode(self, X)
-        y = self._encode_validation_y(_check_y(y, estimator=self))
+        y = self._encode_validation_y(_check_y(read_targets(self, y), estimator=self))
         check_consistent_length(X, y)
         if weight is not None:
             weight = _check_sample_weight(weight, X, dtype=np.float64)

@@ -7,9 +7,12 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.utils import check_array
-from sklearn.utils.validation import _check_categorical_features, validate_data
+from sklearn.utils.validation import _check_categorical_features
 
-LARGEST = 1.5e308  # replaces infinity; the midpoint between it and a usual value is finite
+from algorithms.estimator.deferred_imports import is_frame
+from algorithms.estimator.frames import from_arrow, naming_columns, refuse_dates, validate_data
+from algorithms.estimator.validation import clip_infinite
+
 CHECKS = {"dtype": [np.float64], "ensure_all_finite": False}
 
 
@@ -46,7 +49,8 @@ class FeatureEncoder:
         ValueError
             If a column has more categories than bins.
         """
-        table = self.columns.fit_transform(X)
+        with self._naming_columns(X, reset=True):
+            table = self.columns.fit_transform(X)
         encoder = self.columns.named_transformers_["encoder"]
         for number, categories in enumerate(encoder.categories_):
             known = sum(not is_missing(one) for one in categories[-2:]) + max(
@@ -63,7 +67,16 @@ class FeatureEncoder:
 
     def transform(self, X):
         """Return encoded rows; unknown categories become NaN."""
-        return self.columns.transform(X)[:, self.places]
+        with self._naming_columns(X, reset=False):
+            return self.columns.transform(X)[:, self.places]
+
+    def _naming_columns(self, X, *, reset):
+        """Return the context `naming_columns` of the numeric columns, which may not be dates."""
+        is_numeric = ~self.is_categorical
+        if is_frame(X) and X.shape[1] == len(is_numeric):
+            X = X.loc[:, is_numeric]
+            refuse_dates(X)
+        return naming_columns(X, reset=reset)
 
 
 def is_missing(value):
@@ -76,10 +89,11 @@ def fit_encode(estimator, X):
 
     Sets `is_categorical_`, `n_features_in_`, `feature_names_in_` and `_encoder`.
     """
+    X = from_arrow(X)
     estimator.is_categorical_ = _check_categorical_features(X, estimator.categorical_features)
     estimator._encoder = None  # noqa: SLF001 - its own part
     if estimator.is_categorical_ is None:
-        return clip_infinite(validate_data(estimator, X, **CHECKS))
+        return as_finite_rows(validate_data(estimator, X, **CHECKS))
     encoder = FeatureEncoder(estimator.is_categorical_, estimator.max_bins)
     X = encoder.fit_transform(X)
     estimator._encoder = encoder  # noqa: SLF001 - its own part
@@ -87,21 +101,20 @@ def fit_encode(estimator, X):
     estimator.__dict__.pop("feature_names_in_", None)
     with suppress(AttributeError):
         estimator.feature_names_in_ = encoder.columns.feature_names_in_
-    return clip_infinite(X)
+    return as_finite_rows(X)
 
 
 def encode(estimator, X):
     """Return encoded rows for prediction or validation, float64 (n_rows, n_features)."""
+    X = from_arrow(X)
     encoder = estimator._encoder  # noqa: SLF001 - its own part
     if encoder is None:
         X = validate_data(estimator, X, reset=False, **CHECKS)
     else:
         X = encoder.transform(X)
-    return clip_infinite(X)
+    return as_finite_rows(X)
 
 
-def clip_infinite(X):
+def as_finite_rows(X):
     """Return C-contiguous X with infinite values replaced by very large ones."""
-    if np.isinf(X).any():
-        X = np.clip(X, -LARGEST, LARGEST)  # NaN stays NaN
-    return np.ascontiguousarray(X)
+    return np.ascontiguousarray(clip_infinite(X))

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from algorithms.estimator.bootstrap import draw_tree_seed
 from algorithms.estimator.fast_validation import read_float32
 from algorithms.estimator.fit_context import fit_context
-from algorithms.estimator.frames import validate_data
+from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.outputs import count_outputs, drop_single_column
 from algorithms.estimator.sample_weight import bring_near_one, split_unit
@@ -71,7 +71,7 @@ class BaseDecisionTree(BaseEstimator):
         ValueError, TypeError
             As in scikit-learn, if parameters, X, y or weights are invalid.
         """
-        X = read_categories(self, X, reset=True)
+        X = given = read_categories(self, X, reset=True)
         if issparse(y):
             raise TypeError("y is sparse, but dense data is required: use '.toarray()'")
         if check_input:
@@ -85,6 +85,7 @@ class BaseDecisionTree(BaseEstimator):
                 multi_output=True,
                 y_numeric=self.__sklearn_tags__().estimator_type == "regressor",
             )
+            X = as_numbers(X, given)
             check_sparse(X, type(self).__name__)
         else:
             X = with_sound_indices(X) if issparse(X) else np.asarray(X)

@@ -102,7 +102,7 @@ def verify(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) 
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--target", required=True, help="The column to predict.")
 @click.option("--name", required=True, help="Name of the new dataset.")
-@click.option("--task", type=click.Choice([*Task]))
+@click.option("--task", type=click.Choice([task.value for task in Task]))
 @click.option("--weight", default="", help="The column with the weights of the rows.")
 @click.option(
     "--group",

@@ -47,7 +47,11 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
     multiple=True,
 )
 @click.option("--target", metavar="COLUMN", help="The column of --data to predict.")
-@click.option("--task", type=click.Choice([*Task]), help="Task of --data, if the guess is wrong.")
+@click.option(
+    "--task",
+    type=click.Choice([task.value for task in Task]),
+    help="Task of --data, if the guess is wrong.",
+)
 @click.option("--metric", help="The metric to judge by, such as auc or mae.")
 @click.option(
     "--group",

@@ -222,7 +222,7 @@ def _kinds(frame: pd.DataFrame) -> list[str]:
         named = listed(names[missing].tolist())
         share = float(frame.isna().to_numpy().mean())
         where = count(int(missing.sum()), "column")
-        lines.append(f"missing values: {share:.2g} of all values, in {where} ({named})")
+        lines.append(f"missing values: {100 * share:.3g} % of all values, in {where} ({named})")
     return lines
 
 

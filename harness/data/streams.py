@@ -8,6 +8,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import time
 import zipfile
 from collections.abc import Iterator
@@ -69,7 +70,9 @@ def check_readable(path: Path) -> None:
         if path.is_dir():
             raise DataError(f"{path} is a folder; name the data file in it")
         if not path.exists():
-            raise DataError(f"no file {path}; check the path")
+            is_address = re.match(r"https?:/", str(path)) is not None  # Path drops a slash
+            wanted = "save the file of this address first" if is_address else "check the path"
+            raise DataError(f"no file {path}; {wanted}")
         if not path.is_file():
             raise DataError(f"{path} is not a regular file")
         if path.stat().st_size == 0:

@@ -34,6 +34,7 @@ FULL = {
     "object column": FRAME.assign(c=FRAME.c.astype(object)),
     "text column": FRAME.assign(c="x"),
     "mixed names": FRAME.rename(columns={"c": 3}),
+    "repeated names": FRAME.set_axis(["a", "a", "b"], axis=1),
     "infinity": np.where(X > 1.0, np.inf, X),
     "infinite frame": FRAME.replace(FRAME.a[0], np.inf),
     "no columns": X[:, :0],

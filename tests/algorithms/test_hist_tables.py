@@ -111,11 +111,11 @@ def test_frame_categories_without_names_are_found_by_position(kind):
 DAYS = pd.date_range("2024", periods=60)
 NON_NUMERIC = {
     "text": (["1", "y"] * 30, "holds text, such as 'y': give it the dtype category"),
-    "dates": (DAYS, "holds dates or times: turn it into numbers"),
+    "dates": (DAYS, "holds dates or times: turn them into numbers"),
     "dates of a zone": (DAYS.tz_localize("UTC"), "holds dates or times"),
     "durations": (DAYS - DAYS[0], "holds dates or times"),
     "periods": (DAYS.to_period("D"), "holds dates or times"),
-    "lists": ([[1, 2]] * 60, "holds a list, which is not a number"),
+    "lists": ([[1, 2]] * 60, "holds a value of type list, which is not a number"),
 }
 
 
@@ -137,7 +137,7 @@ def test_non_numeric_columns_are_named(kind, bad):
 @pytest.mark.parametrize("kind", REGRESSORS)
 def test_errors_about_y_refer_to_y(kind):
     X = pd.DataFrame({"a": np.arange(60.0)})
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(ValueError, match="y holds 'y', which is not a number"):
         rounds(kind).fit(X, ["y"] * 60)
 
 

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
@@ -16,15 +17,19 @@ from algorithms import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
     HistogramBoostingClassifier,
     HistogramBoostingRegressor,
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
     RandomForestRegressor,
     StackingRegressor,
+    SymmetricBoostingRegressor,
     VotingRegressor,
     serve,
 )
+from algorithms.compat.lightgbm import LGBMRegressor
+from algorithms.compat.xgboost import XGBRegressor
 
 NAMES = ["a", "b", "c", "d"]
 N_ROWS = 90
@@ -284,18 +289,116 @@ def test_categories_are_the_same_in_every_form(name):
     assert np.array_equal(model.predict(tables["category"]), expected)
 
 
-REFUSED = {
-    "text": pd.Series(["x", "1", None], dtype=object),
-    "string": pd.Series(["x", "1", None], dtype="string"),
-    "Arrow string": pd.Series(["x", "1", None], dtype="string[pyarrow]"),
-    "dates": pd.Series(pd.date_range("2020", periods=3)),
-    "lists": pd.Series([[1], [2], None]),
+BAD = {
+    "text": pd.Series(["x", "1", None] * 10, dtype=object),
+    "string": pd.Series(["x", "1", None] * 10, dtype="string"),
+    "Arrow string": pd.Series(["x", "1", None] * 10, dtype="string[pyarrow]"),
+    "dates": pd.Series(pd.date_range("2020", periods=30)),
+    "spans of time": pd.Series(pd.to_timedelta(np.arange(30), unit="h")),
+    "periods": pd.Series(pd.period_range("2020", periods=30)),
+    "lists": pd.Series([[1], [2], None] * 10),
+}
+REFUSED = {form: pd.DataFrame({"good": np.arange(30.0), "bad": bad}) for form, bad in BAD.items()}
+REFUSED["only dates"] = REFUSED["dates"][["bad"]]
+for _form in ("string", "dates", "spans of time"):
+    REFUSED[f"{_form} of polars"] = pl.from_pandas(REFUSED[_form])
+    REFUSED[f"{_form} of pyarrow"] = pa.Table.from_pandas(REFUSED[_form])
+READERS = {
+    **{name: model for name, model in MODELS.items() if name not in ("voting", "stacking")},
+    "HistGradientBoosting": HistGradientBoostingRegressor(max_iter=2),
+    "HistGradientBoosting, no categories": HistGradientBoostingRegressor(
+        max_iter=2, categorical_features=None
+    ),
+    "symmetric": SymmetricBoostingRegressor(**SMALL),
+    "LightGBM's interface": LGBMRegressor(**SMALL),
+    "XGBoost's interface": XGBRegressor(**SMALL),
 }
 
 
-@pytest.mark.parametrize("form", REFUSED)
-@pytest.mark.parametrize("name", ["tree", "forest", "gradient boosting", "histogram", "Newton"])
+def is_category_of_symmetric(form):
+    """Return whether a form is categorical in symmetric boosting, as in CatBoost."""
+    return any(kind in form for kind in ("text", "string", "lists"))
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        (name, form)
+        for name in READERS
+        for form in REFUSED
+        if not (name == "symmetric" and is_category_of_symmetric(form))
+    ],
+)
 def test_non_numeric_column_is_named(name, form):
-    X = pd.DataFrame({"good": np.arange(30.0), "bad": pd.concat([REFUSED[form]] * 10).array})
+    target = np.arange(30.0) if not is_classifier(READERS[name]) else np.arange(30) % 2
     with pytest.raises(ValueError, match="column 'bad' holds"):
-        MODELS[name].fit(X, np.arange(30.0))
+        clone(READERS[name]).fit(REFUSED[form], target)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_array_of_dates_is_refused(name):
+    X = np.full((30, 2), np.datetime64("2020-01-01"))
+    target = np.arange(30.0) if not is_classifier(READERS[name]) else np.arange(30) % 2
+    with pytest.raises(ValueError, match="X holds dates"):
+        clone(READERS[name]).fit(X, target)
+
+
+@pytest.mark.parametrize("name", ["tree", "forest", "bagging", "AdaBoost", "gradient boosting"])
+def test_categorical_column_is_named_where_there_are_no_categories(name):
+    for words in (["u", "v"], [pd.Interval(0, 1), pd.Interval(1, 2)]):
+        X = pd.DataFrame({"good": np.arange(30.0), "bad": pd.Categorical(words * 15)})
+        with pytest.raises(ValueError, match="column 'bad' holds") as caught:
+            clone(MODELS[name]).fit(X, np.arange(30.0))
+        assert "give it the dtype category" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_arrow_tables_and_lazy_frames_are_read(name):
+    X = draw_table("dense")
+    y = target_of(READERS[name], X)
+    expected = clone(READERS[name]).fit(frame(X), y).predict(frame(X))
+    table = pa.Table.from_pandas(frame(X))
+    for same in (table, table.to_batches()[0], pl.from_pandas(frame(X)).lazy()):
+        found = clone(READERS[name]).fit(same, y).predict(same)
+        assert np.array_equal(found, expected), type(same)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("name", READERS)
+def test_missing_target_among_objects_is_refused(name, missing):
+    y = np.arange(N_ROWS) % 2
+    for values in (y.astype(object), np.where(y, "u", "v").astype(object)):
+        values[3] = missing
+        with pytest.raises(ValueError, match="y contains NaN"):
+            clone(READERS[name]).fit(draw_table("dense"), values)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_numbers_among_objects_are_targets(name):
+    X = draw_table("dense")
+    y = target_of(READERS[name], X)
+    expected = clone(READERS[name]).fit(X, y).predict(X)
+    found = clone(READERS[name]).fit(X, y.astype(object)).predict(X)
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", [n for n in READERS if not is_classifier(READERS[n])])
+def test_regressor_names_a_target_that_is_text(name):
+    with pytest.raises(ValueError, match="y holds 'cheap', which is not a number"):
+        clone(READERS[name]).fit(draw_table("dense"), ["1.5", "cheap"] * (N_ROWS // 2))
+
+
+def test_ada_boost_takes_nullable_weights():
+    X = frame(draw_table("dense"))
+    y, weight = X["a"] + X["b"], pd.Series(np.arange(N_ROWS) % 3, dtype="Int64")
+    found = MODELS["AdaBoost"].fit(X, y, sample_weight=weight).predict(X)
+    assert np.array_equal(found, MODELS["AdaBoost"].fit(X, y, weight.astype(float)).predict(X))
+
+
+@pytest.mark.parametrize("kind", [LGBMRegressor, XGBRegressor, HistogramBoostingRegressor])
+def test_column_names_of_mixed_types_become_text(kind):
+    X = pd.DataFrame(draw_table("dense"), columns=["a", 1, "c", 2])
+    model = kind(**SMALL).fit(X, X["a"], eval_set=[(X, X["a"])])
+    assert model.feature_names_in_.tolist() == ["a", "1", "c", "2"]
+    expected = kind(**SMALL).fit(X.to_numpy(), X["a"]).predict(X.to_numpy())
+    assert np.array_equal(model.predict(X), expected)

@@ -7,6 +7,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
@@ -187,3 +188,30 @@ def test_trees_of_one_leaf_and_roots():
     first = model.dump_model()["tree_info"][0]["tree_structure"]
     assert first["internal_value"] == pytest.approx(50.0, abs=0.5)
     assert model.predict(X, start_iteration=9, pred_contrib=True).tolist() == [[0.0] * 4] * 200
+
+
+FORMS = {
+    "array": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "frame": lambda X: pd.DataFrame(X, columns=["a", "b", "c"]),
+    "frame with categories": lambda X: pd.DataFrame(X).assign(d=pd.Categorical(LABEL)),
+    "sparse": sparse.csr_matrix,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_infinite_values_are_read_as_in_lightgbm(form):
+    infinite, y = X.copy(), X[:, 0] + X[:, 1]
+    infinite[::7, 0], infinite[1::7, 0], y[::7] = np.inf, -np.inf, 5.0
+    rows = FORMS[form](infinite)
+    if isinstance(rows, pd.DataFrame):
+        rows.columns = rows.columns.astype(str)
+    theirs = lightgbm.LGBMRegressor(**FEW).fit(rows, y).predict(rows)
+    ours = lgb.LGBMRegressor(parity="lightgbm", **FEW).fit(rows, y)
+    assert np.array_equal(ours.predict(rows), theirs)
+    watched = lgb.LGBMRegressor(**FEW).fit(rows, y, eval_set=[(rows, y)])
+    error = np.mean((watched.predict(rows) - y) ** 2)
+    assert watched.evals_result_["training"]["l2"][-1] == pytest.approx(error)
+    params = {"num_leaves": 4, "verbose": -1}
+    booster = lgb.train(params, lgb.Dataset(rows, y), 3)
+    assert booster.predict(rows)[::7].min() > booster.predict(rows)[1::7].max()

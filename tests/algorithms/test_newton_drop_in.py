@@ -492,3 +492,10 @@ def test_leaves_beyond_the_best_round_also_of_a_loaded_model(tmp_path):
         fitted.save_model(tmp_path / "model.json")
         again = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
         assert hasattr(again, "best_iteration") is hasattr(fitted, "best_iteration")
+
+
+def test_metric_that_returns_no_number_is_named():
+    model = NewtonBoostingClassifier(n_estimators=2, eval_metric=lambda _y, _prediction: None)
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    with pytest.raises(TypeError, match="eval_metric must return a number; it returned None"):
+        model.fit(X, y, eval_set=[(X, y)], verbose=False)

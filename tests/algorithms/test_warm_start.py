@@ -1,6 +1,7 @@
 """Tests that a warm start with other columns or classes is refused and keeps the model."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from algorithms import (
@@ -8,6 +9,7 @@ from algorithms import (
     BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -52,6 +54,27 @@ def test_different_columns_are_refused(kind, other):
     assert_refused(model, columns(other), y, f"X has {other} features, and 4 .* warm_start=True")
     assert model.n_features_in_ == 4
     assert np.array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
+def test_other_column_names_are_refused(kind):
+    X, y = pd.DataFrame(columns(3), columns=["a", "b", "c"]), np.arange(N) % 2
+    model, before = grown(kind, X, y)
+    message = "X has the columns c, b, a, and a, b, c .* warm_start=True"
+    assert_refused(model, X[["c", "b", "a"]], y, message)
+    assert np.array_equal(model.predict(X), before)
+    assert len(model.fit(X, y).estimators_) == 4
+
+
+@pytest.mark.parametrize("parity", [None, "scikit-learn"])
+def test_hist_gradient_boosting_refuses_other_data(parity):
+    X, y = pd.DataFrame(columns(3), columns=["a", "b", "c"]), np.arange(N) % 2
+    model = HistGradientBoostingClassifier(max_iter=2, warm_start=True, parity=parity).fit(X, y)
+    before = model.set_params(max_iter=4).predict(X)
+    assert_refused(model, X[["c", "b", "a"]], y, "X has the columns c, b, a, and a, b, c")
+    assert_refused(model, X, np.arange(N) % 3, "y has the classes 0, 1, 2, and 0, 1 in")
+    assert np.array_equal(model.predict(X), before)
+    assert model.fit(X, y).n_iter_ == 4
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)

@@ -35,7 +35,7 @@ class LightGBMEstimator:
     """Mixin with LightGBM's constructor; all other parameters are keyword arguments."""
 
     _first_constructor = True  # `get_params` leaves out the constructors of the base classes
-    reads_categories_as_lightgbm = True
+    reads_categories_as_lightgbm = takes_infinity = True
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ class NativeModel(HistogramBoostingRanker):
 
     _objective_names = frozenset(name for name, _, _ in ROWS if name)
     n_native_classes = 1
-    reads_categories_as_lightgbm = True
+    reads_categories_as_lightgbm = takes_infinity = True
     _positions = None  # in training: number of each row's position
 
     @property

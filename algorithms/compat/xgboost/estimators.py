@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import get_tags
 
+from algorithms.compat.inputs import as_rows
 from algorithms.compat.parameters import is_same, unknown_parameter
 from algorithms.compat.xgboost.booster import NO_STOPPING, Booster
 from algorithms.compat.xgboost.column_types import with_types
@@ -235,8 +236,8 @@ class LibraryEstimator:
 
 
 def as_frame(X):
-    """Return a pandas series as a frame with one column, and other rows unchanged."""
-    return X.to_frame() if isinstance(X, pd.Series) else X
+    """Return a pandas series as a frame with one column, and other rows as `as_rows` does."""
+    return X.to_frame() if isinstance(X, pd.Series) else as_rows(X)
 
 
 def has_categories(X):

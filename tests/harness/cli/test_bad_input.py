@@ -98,3 +98,9 @@ def test_reading_commands_without_a_store(tmp_path):
         assert done.returncode == 5, done
         assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_address_in_place_of_a_file_is_named(tmp_path):
+    address = "https://example.invalid/mine.csv"
+    message = refused(tmp_path, "run", "--data", address, "--target", "y")
+    assert "example.invalid/mine.csv; save the file of this address first" in message

@@ -213,3 +213,13 @@ def test_dry_run_on_user_data_prints_what_was_detected(tmp_path):
     assert "60 rows" in done.stdout
     assert "target 'price': regression" in done.stdout
     assert "'color'" in done.stdout
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_task_is_given_by_its_documented_name(tmp_path, task):
+    rows = "".join(f"{number},{number % 2}\n" for number in range(30))
+    (tmp_path / "mine.csv").write_text(f"a,y\n{rows}")
+    options = ["--data", "mine.csv", "--target", "y", "--task", task, "--dry-run"]
+    done = run_command(tmp_path, "run", *options)
+    assert done.returncode == 0, done.stderr
+    assert task in done.stdout.splitlines()[1]

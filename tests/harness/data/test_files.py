@@ -46,7 +46,7 @@ def test_detection_is_reported(tmp_path):
     assert "binary with 2 classes (guessed: 2 different whole numbers)" in text
     assert "numeric: 1 column ('a')" in text
     assert "categorical: 1 column ('b')" in text
-    assert "of all values, in 2 columns ('a', 'b')" in text
+    assert "missing values: 25 % of all values, in 2 columns ('a', 'b')" in text
 
 
 def test_worker_declares_the_same_dataset_from_json(tmp_path):

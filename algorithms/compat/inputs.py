@@ -3,7 +3,7 @@
 import numpy as np
 
 from algorithms.estimator.deferred_imports import is_frame, is_of_pandas, pd
-from algorithms.estimator.frames import from_arrow
+from algorithms.estimator.frames import from_arrow, with_text_names
 
 
 def as_rows(X):
@@ -14,9 +14,7 @@ def as_rows(X):
     X = from_arrow(X)
     if not is_frame(X):
         return X
-    X = X.apply(as_dense_column) if has_sparse_columns(X) else X
-    n_text = sum(isinstance(name, str) for name in X.columns)
-    return X.set_axis(X.columns.map(str), axis=1) if 0 < n_text < X.shape[1] else X
+    return with_text_names(X.apply(as_dense_column) if has_sparse_columns(X) else X)
 
 
 def has_sparse_columns(X):

@@ -89,6 +89,8 @@ def read_targets(estimator, y):
     if pd.isna(values).any():
         raise ValueError("Input y contains NaN: leave out the rows whose target is missing")
     if is_regressor(estimator):
+        if is_temporal(values.dtype):
+            raise ValueError(f"y {DATES}")
         try:
             return values.astype(np.float64)
         except (TypeError, ValueError) as error:
@@ -120,6 +122,14 @@ def from_arrow(X):
 
         return pa.table(X).to_pandas()
     return X
+
+
+def with_text_names(X):
+    """Return X; if only some column names of a pandas frame are text, all become text."""
+    if not is_frame(X):
+        return X
+    n_text = sum(isinstance(name, str) for name in X.columns)
+    return X.set_axis(X.columns.map(str), axis=1) if 0 < n_text < X.shape[1] else X
 
 
 def refuse_dates(X):

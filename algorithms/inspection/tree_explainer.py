@@ -6,7 +6,6 @@ The shap package is needed for this module only.
 import numpy as np
 
 from algorithms.inspection.tree_models import read_model_trees
-from algorithms.prediction.shap_values import Explainer
 
 try:
     import shap
@@ -88,7 +87,7 @@ class TreeExplainer(shap.Explainer):
                 f"not {feature_perturbation!r}"
             )
         trees = read_model_trees(model)
-        self._trees, self._explainer, self.n_jobs = trees, Explainer(trees.ensemble), n_jobs
+        self._trees, self._explainer, self.n_jobs = trees, trees.explainer(), n_jobs
         names = trees.names if feature_names is None else list(feature_names)
         super().__init__(model, feature_names=names, output_names=output_names)
         base = self._explainer.base

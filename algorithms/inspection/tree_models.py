@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from algorithms.compat.views import BoosterView
+from algorithms.prediction.shap_values import Explainer
 from algorithms.reference.trees_of import TAKE, trees_of
 from algorithms.runtime.threads import count_threads, threads_of
 from harness import TreeEnsemble
@@ -40,6 +41,13 @@ class TreeModel:
         if n_jobs is None and hasattr(self.estimator, "n_jobs"):
             return threads_of(self.estimator)
         return count_threads(n_jobs)
+
+    def explainer(self):
+        """Return the `Explainer` of the trees."""
+        if hasattr(self.estimator, "_explained_trees"):  # SHAP values as in CatBoost
+            ensemble, stands_for, _ = self.estimator._explained_trees()  # noqa: SLF001 - our estimator
+            return Explainer(ensemble, stands_for)
+        return Explainer(self.ensemble)
 
     def mix(self, values):
         """Return SHAP values by column of X: the last axis without the base."""

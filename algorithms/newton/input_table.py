@@ -6,7 +6,7 @@ from sklearn.utils import assert_all_finite
 
 from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.fast_validation import plain_table
-from algorithms.estimator.frames import validate_data, with_categories
+from algorithms.estimator.frames import validate_data, with_categories, with_text_names
 from algorithms.gbdt.input_table import add_up, encode_frame, find_categorical, go_on_with
 from algorithms.runtime.threads import Workers, threads_of
 
@@ -29,7 +29,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, float64_ok=
     missing = missing_of(estimator)
     if not reset and (plain := plain_table(estimator, X, np.float32)) is not None:
         return drop_missing(plain, estimator)
-    X = given = with_categories(X, None if reset else estimator.categories_)
+    X = given = with_categories(with_text_names(X), None if reset else estimator.categories_)
     if is_frame(X):
         no_known_categories = reset or estimator.categories_ == {}
         if no_known_categories and not estimator.enable_categorical:

@@ -232,7 +232,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         core._eval_weights = listening[1] and read_weights(listening[1], len(tables))  # noqa: SLF001
         if core.eval_fraction:
             core._refuse_eval_fraction(tables)  # noqa: SLF001 - as above
-            rows, tables = hold_out_rows(core, *rows)
+            rows, tables, core._eval_weights = hold_out_rows(core, *rows)  # noqa: SLF001 - as above
         core._train(*core._leave_out(*rows, tables))  # noqa: SLF001 - as above
         del core._queries, core._initial, core._callbacks, core._eval_weights  # noqa: SLF001 - as above
         self._take_fitted(core)
@@ -261,6 +261,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
     def _train(self, X, y, sample_weight, tables):
         """Train with resolved parameter names."""
         warn_of_other_version(self.parity, stacklevel=4)
+        self._initial.check_ignored(self._ignored)
         self._initial.predict(X, tables)
         categories, X, codes = fit_categories(X, self.cat_features)
         float64_ok = self.parity is None and categories is None  # then X is not copied

@@ -1,7 +1,8 @@
 """Class labels in the order that the user gives: ``class_names``."""
 
 import numpy as np
-import pandas as pd
+
+from algorithms.estimator.deferred_imports import pd
 
 
 def read_class_names(names, earlier):

@@ -18,7 +18,7 @@ from algorithms.model_io.model_files import ATTRIBUTE, format_of
 from algorithms.model_io.saved_model import SavedModel
 from algorithms.newton.input_table import read_rows
 from algorithms.prediction.predictor import FastPredictor
-from algorithms.prediction.shap_values import Contributions
+from algorithms.prediction.shap_values import contributions
 from algorithms.runtime.threads import AllThreads
 from algorithms.symmetric import derived_files
 from algorithms.symmetric.bit_predictor import BitPredictor
@@ -26,11 +26,12 @@ from algorithms.symmetric.ignored_columns import blank_columns
 from algorithms.symmetric.loss_change import loss_changes
 from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
-from algorithms.symmetric.shap_values import player_values
+from algorithms.symmetric.shap_values import explained_trees
 from algorithms.symmetric.tree import SymmetricTree
 from algorithms.symmetric.uncertainty import predict_normal
 
 COLUMNS = "n_columns"  # key of the number of columns of X, by which a cut file is detected
+IGNORED = "ignored_columns"  # key of the positions of the columns that are not read
 
 
 def format_name(wanted):
@@ -42,7 +43,7 @@ def format_name(wanted):
     return "catboost" if wanted == "json" else wanted
 
 
-class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
+class SymmetricModel(AllThreads, SavedModel, BaseEstimator):
     """A fitted model: ``_trees``, the initial scores ``_start``, and ``ensemble_``."""
 
     _objective_names = frozenset(KINDS)
@@ -106,11 +107,12 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     def _describe(self, names):
         """Return the estimator data that the project's format stores beside the trees."""
+        ignored = {IGNORED: list(self._ignored)} if self._ignored else {}
         if self._derived is None:
-            return super()._describe(names)
+            return super()._describe(names) | ignored
         if names:
             names = [*names, *(f"derived {i}" for i in range(len(self._derived.features)))]
-        about = {**super()._describe(names), COLUMNS: self.n_features_in_}
+        about = {**super()._describe(names), COLUMNS: self.n_features_in_, **ignored}
         return {**about, DERIVED: derived_files.describe(self._derived)}
 
     def _catboost_parts(self, names):
@@ -118,6 +120,8 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         if self._derived is None:
             return super()._catboost_parts(names)
         about = {**super()._describe(None), COLUMNS: self.n_features_in_}
+        if self._ignored:
+            about[IGNORED] = list(self._ignored)
         derived = derived_files.describe(derived_files.to_hashed(self._derived))
         return {"attributes": {ATTRIBUTE: json.dumps(about)}, "derived": derived}
 
@@ -131,6 +135,10 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             raise ValueError(f"{DERIVED} is absent, but its trees read such columns")
         super()._take_file(file)
         self.n_features_in_ = n_features
+        ignored = file.estimator.get(IGNORED, [])
+        if not all(isinstance(one, int) and 0 <= one < n_features for one in ignored):
+            raise ValueError(f"{IGNORED} must be positions below {n_features}")
+        self._ignored = tuple(ignored)
         if file.names:
             self.feature_names_in_ = self.feature_names_in_[:n_features]
 
@@ -176,6 +184,12 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         if all(isinstance(tree, SymmetricTree) for tree in self._trees):
             with suppress(ValueError):
                 self._bits = BitPredictor(self._trees, len(self._start))
+
+    def __copy__(self):
+        """Return a shallow copy with the same attributes, also those that are not pickled."""
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
 
     def __getstate__(self):
         """Return the attributes to pickle: the trees, not what `_take_ensemble` makes of them."""
@@ -335,9 +349,21 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         return found[:, 0] if found.shape[1] == 1 else found
 
     def _player_values(self, X):
-        """Return the SHAP values of the players, as `shap_values.player_values`, of read rows."""
-        threads = self._threads(X.shape[0])
-        return player_values(self._trees, self._start, self._derived, X, threads)
+        """Return the SHAP values and the players of read rows.
+
+        Returns
+        -------
+        values : float64 (n_rows, n_scores, n_columns + 1); the last column is the base, and those
+            of columns for which another one stands are 0
+        players : dict, as `explained_trees` returns it
+        """
+        ensemble, stands_for, players = self._explained_trees()
+        return contributions(ensemble, X, self._threads(X.shape[0]), stands_for), players
+
+    def _explained_trees(self):
+        """Return what `shap_values.explained_trees` returns for the fitted trees."""
+        n_columns = self.ensemble_.n_features
+        return explained_trees(self._trees, self._start, self._derived, n_columns)
 
     def get_cat_feature_indices(self):
         """Return the positions of the categorical columns, list of int."""

@@ -1,9 +1,10 @@
 """Rows held out of training as an evaluation set: ``eval_fraction``."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_consistent_length
 
 from algorithms.estimator.seeds import draw_seed
 
@@ -24,7 +25,15 @@ def hold_out_rows(params, X, y, weight):
     -------
     rows : (X, y, weight)
     tables : list with one (X, y)
+    weights : list with the weights of its rows, or None
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two rows, or X, y and the weights have different lengths.
     """
+    check_consistent_length(X, y, weight)
+    X = X.tocsr() if sparse.issparse(X) else X
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     n_held_out = min(max(round(params.eval_fraction * n_rows), 1), n_rows - 1)
     if n_rows < 2:
@@ -33,6 +42,8 @@ def hold_out_rows(params, X, y, weight):
     if params.has_time:
         kept, held_out = rows[:-n_held_out], rows[-n_held_out:]
     else:
+        from sklearn.model_selection import train_test_split  # it imports pandas and scipy.stats
+
         kept, held_out = train_test_split(
             rows,
             test_size=n_held_out,
@@ -40,6 +51,8 @@ def hold_out_rows(params, X, y, weight):
             stratify=y if isinstance(params, ClassifierMixin) else None,
         )
         kept, held_out = np.sort(kept), np.sort(held_out)
-    weight = None if weight is None else _safe_indexing(weight, kept)
-    train = _safe_indexing(X, kept), _safe_indexing(y, kept), weight
-    return train, [(_safe_indexing(X, held_out), _safe_indexing(y, held_out))]
+    train, test = (
+        [None if part is None else _safe_indexing(part, of) for part in (X, y, weight)]
+        for of in (kept, held_out)
+    )
+    return tuple(train), [tuple(test[:2])], None if weight is None else [test[2]]

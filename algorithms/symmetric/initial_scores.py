@@ -16,6 +16,7 @@ from algorithms.model_io.model_files import read_file
 from algorithms.newton.base_margin import read_margin
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.symmetric.derived_merge import merge_derived
+from algorithms.symmetric.feature_penalties import columns_of_source
 from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.model import trees_from
 
@@ -110,6 +111,28 @@ class InitialScores:
         if trees.link != objective.link or trees.n_outputs != objective.n_scores:
             raise ValueError("init_model was trained for another objective or number of classes")
         self.earlier.check_columns(estimator)
+
+    def check_ignored(self, ignored):
+        """Raise ValueError if a tree of the earlier model reads an ignored column.
+
+        Parameters
+        ----------
+        ignored : tuple of int
+        """
+        if self.earlier is None:
+            return
+        trees = self.earlier.trees
+        derived = None if self.model is None else self.model._derived  # noqa: SLF001 - same package
+        used = set(trees.feature[trees.left >= 0].tolist())
+        if derived is not None:
+            for number, feature in enumerate(derived.features, derived.n_features):
+                if number in used:
+                    used.update(columns_of_source(feature))
+        if read := sorted(used.intersection(ignored)):
+            raise ValueError(
+                f"init_model reads column {read[0]} of ignored_features: train it without the "
+                "column, too, or do not ignore it"
+            )
 
     def predict(self, X, tables):
         """Compute the scores of a model with categorical columns, which reads X as it is given.

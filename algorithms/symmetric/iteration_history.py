@@ -58,7 +58,7 @@ class IterationHistory:
         -------
         bool, whether a callback ends the training
         """
-        self.number += 1
+        self.number = len(booster.done)
         if self.records:
             self._record(booster)
         if not self.callbacks:

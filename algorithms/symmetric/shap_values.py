@@ -10,30 +10,27 @@ from dataclasses import replace
 import numpy as np
 
 from algorithms.model_io.full_trees import leaf_order
-from algorithms.prediction.shap_values import contributions
 from algorithms.symmetric.derived_columns import Indicator
 from algorithms.symmetric.model import join_trees
 from algorithms.symmetric.tree import SymmetricTree
 
 
-def player_values(trees, start, derived, X, threads):
-    """Return the SHAP values of the players.
+def explained_trees(trees, start, derived, n_columns):
+    """Return the trees that the SHAP values explain, and the players.
 
     Parameters
     ----------
     trees : list of SymmetricTree or NonSymmetricTree
     start : float64 (n_scores,), initial scores
     derived : DerivedColumns, or None
-    X : float32 (n_rows, n_columns), or CSR
-    threads : int
+    n_columns : int, number of columns of the trees
 
     Returns
     -------
-    values : float64 (n_rows, n_scores, n_columns + 1); the last column is the base, and those of
-        columns for which another one stands are 0
+    ensemble : harness.TreeEnsemble
+    stands_for : int64 (n_columns,), the column that stands for each column, as in `contributions`
     players : dict, column that stands for a player → its categorical columns, or the numeric one
     """
-    n_columns = X.shape[1]
     players, stands_for = {}, np.arange(n_columns)
     features = [] if derived is None else derived.features
     for number, feature in enumerate(features, n_columns - len(features)):
@@ -43,8 +40,7 @@ def player_values(trees, start, derived, X, threads):
     players = {number: columns for columns, number in players.items()}
     players |= {column: (column,) for column in range(n_columns - len(features))}
     trees = [reverse_splits(one) if isinstance(one, SymmetricTree) else one for one in trees]
-    ensemble = join_trees(trees, start, "identity", None, n_columns)
-    return contributions(ensemble, X, threads, stands_for), players
+    return join_trees(trees, start, "identity", None, n_columns), stands_for, players
 
 
 def reverse_splits(tree):

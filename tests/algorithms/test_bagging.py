@@ -244,7 +244,7 @@ def test_invalid_data_raises_scikit_learn_errors(kind):
         kind().predict(X)
     with pytest.raises(ValueError, match="infinity"):
         kind().fit(np.where(X > 4, np.inf, X), y)
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(ValueError, match="y holds '0a', which is not a number"):
         BaggingRegressor().fit(X, y.astype(str).astype(object) + "a")
     model = kind(n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match="infinity"):

@@ -386,6 +386,8 @@ def test_numbers_among_objects_are_targets(name):
 def test_regressor_names_a_target_that_is_text(name):
     with pytest.raises(ValueError, match="y holds 'cheap', which is not a number"):
         clone(READERS[name]).fit(draw_table("dense"), ["1.5", "cheap"] * (N_ROWS // 2))
+    with pytest.raises(ValueError, match="y holds dates"):
+        clone(READERS[name]).fit(draw_table("dense"), pd.date_range("2020", periods=N_ROWS))
 
 
 def test_ada_boost_takes_nullable_weights():
@@ -402,3 +404,10 @@ def test_column_names_of_mixed_types_become_text(kind):
     assert model.feature_names_in_.tolist() == ["a", "1", "c", "2"]
     expected = kind(**SMALL).fit(X.to_numpy(), X["a"]).predict(X.to_numpy())
     assert np.array_equal(model.predict(X), expected)
+
+
+@pytest.mark.parametrize("kind", [NewtonBoostingRegressor, SymmetricBoostingRegressor])
+def test_frames_with_names_of_mixed_types_are_predicted(kind):
+    X = pd.DataFrame(draw_table("dense"), columns=["a", 1, "c", 2])
+    model = kind(random_state=0).fit(X, X["a"])
+    np.testing.assert_array_equal(model.predict(X), model.predict(X.set_axis(list("a1c2"), axis=1)))

@@ -396,3 +396,15 @@ def test_pickles_hold_the_trees_once(source, tmp_path, monkeypatch):
     np.testing.assert_array_equal(loaded.predict(X), expected)
     for name, values in vars(trees).items():
         np.testing.assert_array_equal(getattr(loaded.ensemble_, name), values)
+
+
+def test_fitted_models_are_trained_again_on_other_columns_and_classes():
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    for columns, n_classes in ((4, 3), (2, 2), (3, 4), (4, 1)):
+        y = np.digitize(X[:, 0], np.linspace(-1, 1, n_classes - 1)) if n_classes > 1 else X[:, 0]
+        kind = SymmetricBoostingClassifier if n_classes > 1 else SymmetricBoostingRegressor
+        model = kind(**SMALL).fit(X, X[:, 3] > 0)
+        again = model.fit(X[:, :columns], y).predict(X[:, :columns])
+        np.testing.assert_array_equal(
+            again, kind(**SMALL).fit(X[:, :columns], y).predict(X[:, :columns])
+        )

@@ -214,3 +214,18 @@ def test_module_with_catboost_names_continues():
     table = ours.cv(ours.Pool(X, Y, baseline=start), FIXED, shuffle=False)
     without = ours.cv(ours.Pool(X, Y), FIXED, shuffle=False)
     assert table["train-RMSE-mean"].iloc[0] < without["train-RMSE-mean"].iloc[0]
+
+
+def test_init_model_that_reads_an_ignored_column_is_refused():
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(d=np.where(X[:, 1] > 0, "x", "y"))
+    for table, column, given in ((X, 0, {}), (frame, "d", {"cat_features": ["d"]})):
+        y = X[:, 0] + X[:, 1]
+        model = SymmetricBoostingRegressor(iterations=9, thread_count=1, **given).fit(table, y)
+        other = SymmetricBoostingRegressor(iterations=2, ignored_features=[column])
+        with pytest.raises(ValueError, match="init_model reads column"):
+            other.fit(table, y, init_model=model)
+        alike = SymmetricBoostingRegressor(iterations=2, ignored_features=[column], thread_count=1)
+        first = SymmetricBoostingRegressor(iterations=9, ignored_features=[column], thread_count=1)
+        alike.fit(table, y, init_model=first.fit(table, y))
+        assert alike.tree_count_ == 11

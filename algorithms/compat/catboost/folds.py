@@ -65,7 +65,8 @@ def train_folds(make_model, pool, folds):
             Pool(one.data, one.label, group_id=one.group_id, baseline=one.baseline)
             for one in (part, test)
         ]
-        models.append(make_model().fit(part, eval_set=tables))
+        model = make_model().set_params(save_snapshot=False)  # folds would share its file
+        models.append(model.fit(part, eval_set=tables))
         found = models[-1].get_evals_result()
         curves.append([values for name, values in found.items() if name != "learn"])
     return models, curves

@@ -172,7 +172,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         gains are left out if that decreases the loss clearly, too. ``given`` holds the other
         arguments of `_trainer`.
         """
-        losses = trainer.train_first()
+        losses = trainer.train_first_member()
         is_usable = np.zeros(X.shape[1], bool)
         is_usable[: self.n_features_in_] = ~np.asarray(given[3], bool)
         pairs = FeaturePairs.of_largest(trainer.gains(), is_usable)
@@ -180,7 +180,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
             return trainer
         extended = np.hstack([X, pairs.transform(X)])
         other = self._trainer(extended, *given)
-        losses_with_pairs = other.train_first(trainer.curve)
+        losses_with_pairs = other.train_first_member(trainer.loss_curve)
         if not is_better(losses_with_pairs, losses):
             return trainer
         other.drop_columns(losses_with_pairs)

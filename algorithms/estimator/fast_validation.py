@@ -16,7 +16,7 @@ from algorithms.estimator.frames import validate_data
 from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.value_checks import HAS_NAN, INFINITE, find_nonfinite
 
-FEW_ROWS = 8  # rows of a frame that are read as objects
+MAX_ROWS_AS_OBJECTS = 8  # frames of at most this many rows are read as objects
 MAX_VALUES = 1 << 22  # above this size scikit-learn's overhead does not matter
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 WHOLE_OR_DOUBLE = frozenset(map(np.dtype, ("f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
@@ -230,7 +230,7 @@ def coded_values(X, known, dtype):
             coded[:, j] = codes_with_nan(values.codes)
     with np.errstate(over="ignore"):
         # pandas takes 10 to 40 µs for each column that is read alone.
-        if len(X) <= FEW_ROWS:
+        if len(X) <= MAX_ROWS_AS_OBJECTS:
             coded[:, numeric] = X.to_numpy()[:, numeric]
         else:
             coded[:, numeric] = X.iloc[:, numeric].to_numpy()

@@ -9,7 +9,8 @@ from sklearn.utils import validation
 
 from harness import check_sparse
 
-LARGEST = {8: 1.5e308, 4: 1.5e38}  # by bytes of a value; the midpoint to a usual value is finite
+# By bytes of a value. The midpoint of this and a usual value is finite.
+INFINITY_REPLACEMENT = {8: 1.5e308, 4: 1.5e38}
 
 
 def validate_data(estimator, X="no_validation", *given, **options):
@@ -34,7 +35,7 @@ def clip_infinite(X):
     values = X.data if sparse.issparse(X) else X
     if not np.isinf(values).any():
         return X
-    largest = LARGEST[X.dtype.itemsize]
+    largest = INFINITY_REPLACEMENT[X.dtype.itemsize]
     values = np.clip(values, -largest, largest)  # NaN stays NaN
     if not sparse.issparse(X):
         return values

@@ -31,7 +31,7 @@ PARTS = 10  # parts of a left-out fold, whose losses are compared
 MIN_DECREASE = 0.03  # relative decrease of the loss from which a change of columns is adopted
 MIN_ERRORS = 0.5  # the decrease must also exceed so many of its standard errors
 TEMPERATURES = np.geomspace(0.5, 2.0, 41)
-MIN_GAIN = 0.3  # of the mean gain of a column; training without the columns of less is tried
+MIN_RELATIVE_GAIN = 0.3  # of the mean gain; training without columns of smaller gains is tried
 MAX_SCORES = 1 << 18  # number of scores whose loss is computed in one call
 
 
@@ -60,7 +60,7 @@ class LossCurve:
     lowest: list  # the lowest loss up to each round
     best_round: int
 
-    def is_missed(self, lowest):
+    def is_not_beaten_by(self, lowest):
         """Return whether another member's loss is not below this one at a checked round.
 
         Checked are the best round and the round in the middle before it. The result does not
@@ -117,18 +117,18 @@ class CrossFitTrainer:
         self.held_out_scores = np.empty((len(self.base), len(self.y)))
         self.kept = []  # rounds of trees that each trained member keeps
         self.is_dropped = np.zeros(len(shared), bool)  # columns that no member uses
-        self.curve = None  # of the last trained member
+        self.loss_curve = None  # of the last trained member
 
-    def train_first(self, rival=None):
+    def train_first_member(self, reference_curve=None):
         """Train the first member; return its losses on parts of its left-out fold, (PARTS,).
 
         Parameters
         ----------
-        rival : LossCurve, default=None
-            Training stops early where `LossCurve.is_missed` holds. Then the loss is not below the
-            rival's lowest one.
+        reference_curve : LossCurve, default=None
+            Training stops early where its `is_not_beaten_by` holds. Then the loss is not below
+            the lowest one of this curve.
         """
-        self._train_members([0], rival)
+        self._train_members([0], reference_curve)
         return self._losses_of_parts()
 
     def drop_columns(self, losses):
@@ -139,13 +139,13 @@ class CrossFitTrainer:
 
         Parameters
         ----------
-        losses : float64 (PARTS,), from `train_first`
+        losses : float64 (PARTS,), from `train_first_member`
         """
         before = self.is_dropped, self.kept, self.held_out_scores.copy()
         gains = self.gains()
-        self.is_dropped = self.shared & (gains < MIN_GAIN * gains[self.shared].mean())
+        self.is_dropped = self.shared & (gains < MIN_RELATIVE_GAIN * gains[self.shared].mean())
         self.kept = []
-        self._train_members([0], self.curve)
+        self._train_members([0], self.loss_curve)
         if not is_better(self._losses_of_parts(), losses):
             self.is_dropped, self.kept, self.held_out_scores = before
 
@@ -170,7 +170,7 @@ class CrossFitTrainer:
         self._set_trees(self.kept, temperature)
         return CrossFit(tuple(len(rounds) for rounds in self.kept), loss, temperature)
 
-    def _train_members(self, members, rival=None):
+    def _train_members(self, members, reference_curve=None):
         """Train some members, and keep their rounds."""
         with Workers(self.model._threads()) as workers:  # noqa: SLF001
             growers = make_growers(self.binned, workers, len(self.base))
@@ -178,9 +178,9 @@ class CrossFitTrainer:
                 is_used = (self.shared | (member % 2 == 1)) & ~self.is_dropped
                 for grower in growers:
                     grower.use_features(is_used)
-                self.kept.append(self._train_member(member, growers, workers, rival))
+                self.kept.append(self._train_member(member, growers, workers, reference_curve))
 
-    def _train_member(self, member, growers, workers, rival):
+    def _train_member(self, member, growers, workers, reference_curve):
         """Return the rounds of trees that a member keeps."""
         score = np.repeat(self.base[:, None], len(self.y), axis=1)
         target = Target(self.objective, self.targets, self.weight)
@@ -191,9 +191,9 @@ class CrossFitTrainer:
         booster.weight_unit, booster.linear = self.weight_unit, self.linear
         booster.rows = np.flatnonzero(self.fold != member).astype(np.uint32)
         held_out = np.flatnonzero(self.fold == member)
-        return self._boost_until_worse(booster, held_out, rival)
+        return self._boost_until_worse(booster, held_out, reference_curve)
 
-    def _boost_until_worse(self, booster, held_out, rival):
+    def _boost_until_worse(self, booster, held_out, reference_curve):
         """Add rounds until the held-out loss stops improving; return the rounds to keep.
 
         With several scores a row, rounds after the best one are kept, too: the mean of the members
@@ -208,14 +208,14 @@ class CrossFitTrainer:
                 if loss < best_loss or number == 1:
                     best_loss, best_round, best_scores = loss, number, scores.copy()
                 lowest.append(best_loss)
-                if rival is not None and rival.is_missed(lowest):
+                if reference_curve is not None and reference_curve.is_not_beaten_by(lowest):
                     last = number
                     break
             else:
                 last = min(best_round + self.rule.patience, self.rule.max_rounds)
             if batches is None and can_batch(booster):
                 batches = RoundBatches(booster, booster.rows, held_out.astype(np.uint32))
-        self.curve = LossCurve(lowest, best_round)
+        self.loss_curve = LossCurve(lowest, best_round)
         keeps_all = len(self.base) > 1
         self.held_out_scores[:, held_out] = scores if keeps_all else best_scores
         return booster.rounds if keeps_all else booster.rounds[:best_round]

@@ -22,9 +22,9 @@ ROWS_PER_BIN = 32
 MAX_ROWS_FOR_RIDGE = 200_000  # maximum number of rows with columns of ridge regressions
 MAX_ROWS_FOR_FOURIER = 50_000  # the regressors take 8 bytes a row and Fourier feature
 N_FOURIER = 200
-RATE_OF_CLASSES = 1.2  # factor of the learning rate with six members and several scores
+MULTICLASS_RATE_FACTOR = 1.2  # of the learning rate, with six members and several scores
 RIDGE_TARGETS = 8, 32  # classes that have ridge regressions: with three members, with more
-NOT_OF_BOOSTER = (  # fields of `Plan` that are no parameters of the booster
+FIELDS_NOT_FOR_BOOSTER = (  # of `Plan`
     "n_folds",
     "max_rounds",
     "patience",
@@ -58,7 +58,7 @@ class Plan:
     def booster_params(self):
         """Return the parameters of the histogram booster."""
         plan = asdict(self)
-        for name in NOT_OF_BOOSTER:
+        for name in FIELDS_NOT_FOR_BOOSTER:
             del plan[name]
         return plan
 
@@ -85,17 +85,17 @@ def make_plan(effort, n_rows, n_scores=1):
     """
     has_rows = ROWS_FOR_PAIRS[0] <= n_rows <= ROWS_FOR_PAIRS[1]
     n_folds = 3 if effort < 2.0 else 6 if effort < 12.0 else 12
-    is_small = n_folds == 3
+    has_three_members = n_folds == 3
     rate = 0.17 / effort**0.27
     if n_scores > 1 and n_folds == 6:
-        rate *= RATE_OF_CLASSES
+        rate *= MULTICLASS_RATE_FACTOR
     rate = min(0.25, max(0.02, rate))
     if n_scores == 1:
-        leaves = MANY_LEAVES if is_small else LEAVES
+        leaves = MANY_LEAVES if has_three_members else LEAVES
     else:
         leaves = LEAVES_OF_CLASSES if n_scores < MANY_CLASSES else MANY_LEAVES
     fewest, most = BINS
-    adds_fourier = n_scores > 1 and not is_small and n_rows <= MAX_ROWS_FOR_FOURIER
+    adds_fourier = n_scores > 1 and not has_three_members and n_rows <= MAX_ROWS_FOR_FOURIER
     return Plan(
         n_folds=min(n_folds, n_rows),
         max_rounds=round(60.0 / rate),
@@ -110,6 +110,6 @@ def make_plan(effort, n_rows, n_scores=1):
         extra_trees=True,
         try_pairs=effort >= 2.0 and n_scores == 1 and has_rows,
         adds_ridge=n_rows <= MAX_ROWS_FOR_RIDGE,
-        ridge_targets=RIDGE_TARGETS[not is_small],
+        ridge_targets=RIDGE_TARGETS[not has_three_members],
         n_fourier=N_FOURIER if adds_fourier else 0,
     )

@@ -44,7 +44,7 @@ NAMELESS: tuple[Format, ...] = ("svmlight", "npz")  # formats with a default tar
 MARKS = ("?",)  # besides the usual marks of missing values: empty, NA, NaN, null, None, n/a
 _NOT_COUNTS = {"path", "sha256", "more", "reading", "name", "task", "detected", "messages"}
 _HINTS = {
-    "zip": "unpack it and give the file inside",
+    "zip": "unzip it and pass the data file",
     "xls": "save the sheet as CSV",
     "json": "write one JSON object a line and name the file .jsonl, or convert it to CSV",
     "pkl": "pickles are not read, because they may run code; save it as Parquet",

@@ -71,7 +71,7 @@ def check_readable(path: Path) -> None:
             raise DataError(f"{path} is a folder; name the data file in it")
         if not path.exists():
             is_address = re.match(r"https?:/", str(path)) is not None  # Path drops a slash
-            wanted = "save the file of this address first" if is_address else "check the path"
+            wanted = "download the file and pass its path" if is_address else "check the path"
             raise DataError(f"no file {path}; {wanted}")
         if not path.is_file():
             raise DataError(f"{path} is not a regular file")

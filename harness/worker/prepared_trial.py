@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.config.search_space import TUNE
 from harness.core.class_weights import balanced_weights, is_balanced, without_class_weight
 from harness.core.model import Algorithm, Sample, Spec, Table, Task, Trial
 from harness.data import duplicates_across, split_notes, split_rows
@@ -60,7 +59,7 @@ class PreparedTrial:
     notes: tuple[str, ...]
     columns: tuple[str, ...] = ()  # names of the prepared columns, for display
     categories: Mapping[int, tuple[pd.Index, np.ndarray]] = field(default_factory=dict)
-    inner: Table | None = None  # of a tuned trial: `inner_table`
+    inner: Table | None = None  # from `inner_table`
     algorithm: Algorithm | None = None
     adapter: Any = None
     native: Any = None
@@ -147,7 +146,7 @@ def prepare_trial(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
         j: (table.X.iloc[:, j].cat.categories, prepared.places[j]) for j in prepared.categorical
     }
     notes = tuple(prepared.notes)
-    inner = inner_table(trial.split, table, rows.train) if TUNE in trial.params else None
+    inner = inner_table(trial, table, rows.train)
     return PreparedTrial(
         trial, spec, train, X_test, rows, notes, prepared.columns, categories, inner
     )

@@ -1,11 +1,11 @@
 """Search the configurations of a tuned trial inside its ``fit``, by cross-validation.
 
 The search uses only the training rows of the trial. Every configuration is trained on the same
-inner folds, which follow the rule of the trial's split: a group is not divided, and with rows in
-order of time each fold is held out by models of earlier rows. The configuration with the least mean
-loss (the primary metric) is trained again on all training rows, or several are averaged. Successive
-halving tries many configurations on few rows and the best of them on more. Optuna proposes
-configurations after those that were drawn. All of this counts as the trial's fit.
+inner folds, which follow the rule of the trial's split: a group is not divided, and with rows
+ordered by time, each fold is predicted by models trained on earlier rows. The configuration with
+the least mean loss (the primary metric) is trained again on all training rows, or several are
+averaged. Successive halving tries many configurations on few rows and the best of them on more.
+Optuna proposes configurations after those that were drawn. All of this counts as the trial's fit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from harness.config.search_space import TUNE, one_of_each
 from harness.core.errors import DataError
-from harness.core.model import JSON, Adapter, Algorithm, Predicted, Spec, Split, Table, Task
+from harness.core.model import JSON, Adapter, Algorithm, Predicted, Spec, Split, Table, Task, Trial
 from harness.data.splits import split_rows
 from harness.plugins.metrics import log_loss, ndcg_at_10, rmse_sd
 from harness.worker.ensemble_selection import select_ensemble
@@ -55,7 +55,7 @@ class Training(NamedTuple):
 def build_adapter(algorithm: Algorithm, spec: Spec, table: Table | None = None) -> Adapter:
     """Return the algorithm's adapter, or a `Tuned` one for a tuned trial.
 
-    ``table`` is that of `inner_table`; without it the inner folds are random.
+    ``table`` is the result of `inner_table`; without it the inner folds are random.
     """
     if TUNE not in spec.params:
         return algorithm.adapter(spec)
@@ -85,6 +85,9 @@ class Tuned:
 
     Attributes
     ----------
+    table : Table or None
+        Targets, groups and times of the training rows, from `inner_table`. The inner folds depend
+        on them; they are random for None. Not pickled.
     configurations : list of dict
         Params of each configuration; Optuna's proposals are appended.
     losses : list of float
@@ -391,20 +394,23 @@ def sampled(rows: np.ndarray, training: Training, share: float, spec: Spec) -> n
     return np.sort(order[evenly_spaced])
 
 
-def inner_table(split: Split, table: Table, rows: np.ndarray) -> Table:
+def inner_table(trial: Trial, table: Table, rows: np.ndarray) -> Table | None:
     """Return what the inner folds depend on: targets, groups and times of the training rows.
 
-    The times are left out unless the split is ordered by time.
+    The times are left out unless the split is ordered by time. The result is None if the trial is
+    not tuned.
     """
+    if TUNE not in trial.params:
+        return None
     group = None if table.group is None else table.group[rows]
     order = None
-    if table.order is not None and split.scheme == "ordered":
+    if table.order is not None and trial.split.scheme == "ordered":
         order = np.searchsorted(np.sort(table.order[rows]), table.order[rows])
     return Table(table.X[:0], table.y[rows], table.classes, group=group, order=order)
 
 
 def inner_parts(y: np.ndarray, k: int, spec: Spec, table: Table | None) -> Parts:
-    """Return the numbers of the rows to train on and of the held-out rows of each inner fold.
+    """Return (training rows, held-out rows) of each inner fold.
 
     Raises
     ------

@@ -314,18 +314,18 @@ def test_a_trial_that_is_stopped_early_changes_nothing(monkeypatch):
     rng = np.random.default_rng(6)
     X = rng.normal(size=(1000, 4))
     y = X[:, 0] + np.abs(X[:, 1]) + rng.normal(size=1000)
-    numbers, is_missed = [], cross_fitting.LossCurve.is_missed
+    numbers, is_not_beaten_by = [], cross_fitting.LossCurve.is_not_beaten_by
 
     def note(curve, lowest):
-        numbers.append((is_missed(curve, lowest), len(lowest), curve.best_round))
+        numbers.append((is_not_beaten_by(curve, lowest), len(lowest), curve.best_round))
         return numbers[-1][0]
 
-    monkeypatch.setattr(cross_fitting.LossCurve, "is_missed", note)
+    monkeypatch.setattr(cross_fitting.LossCurve, "is_not_beaten_by", note)
     stopped = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
     assert stopped.pairs_ is None
     assert numbers[-1][0]
     assert numbers[-1][1] in ((numbers[-1][2] + 1) // 2, numbers[-1][2])
-    monkeypatch.setattr(cross_fitting.LossCurve, "is_missed", lambda *_: False)
+    monkeypatch.setattr(cross_fitting.LossCurve, "is_not_beaten_by", lambda *_: False)
     whole = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
     np.testing.assert_array_equal(stopped.predict(X), whole.predict(X))
 

@@ -103,4 +103,4 @@ def test_reading_commands_without_a_store(tmp_path):
 def test_address_in_place_of_a_file_is_named(tmp_path):
     address = "https://example.invalid/mine.csv"
     message = refused(tmp_path, "run", "--data", address, "--target", "y")
-    assert "example.invalid/mine.csv; save the file of this address first" in message
+    assert "example.invalid/mine.csv; download the file and pass its path" in message

@@ -10,58 +10,41 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from algorithms.runtime.vector_lanes import EIGHT_INTS, EIGHT_SINGLES, INT, WIDTH, VectorBuilder
+
 ir = cgutils.ir  # llvmlite's, which numba brings
-WIDTH = 8  # entries of a group
-_INT = ir.IntType(32)
 _LONG = ir.IntType(64)
 _FOUR = ir.VectorType(_LONG, WIDTH // 2)
-_INTS = ir.VectorType(_INT, WIDTH)
-_SINGLES = ir.VectorType(ir.FloatType(), WIDTH)
 _ORDER = [0, 1, 4, 5, 2, 3, 6, 7]  # thresholds in the lanes of a test; one shuffle gives this order
 
 
-def _address(context, builder, kind, array, index, vector):
-    """Return the address of an array's entry, as that of a vector."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
-
-
-def _shuffle(builder, one, two, lanes):
-    """Return the given lanes of two vectors."""
-    return builder.shuffle_vector(one, two, ir.Constant(ir.VectorType(_INT, len(lanes)), lanes))
-
-
-def _cumulate(builder, four):
+def _cumulate(lanes, four):
     """Return the cumulative sums of four numbers, and their total in all four lanes."""
     zeros = ir.Constant(_FOUR, [0] * 4)
-    four = builder.add(four, _shuffle(builder, four, zeros, [4, 0, 1, 2]))
-    four = builder.add(four, _shuffle(builder, four, zeros, [4, 4, 0, 1]))
-    return four, _shuffle(builder, four, zeros, [3, 3, 3, 3])
+    four = lanes.builder.add(four, lanes.pick(four, zeros, [4, 0, 1, 2]))
+    four = lanes.builder.add(four, lanes.pick(four, zeros, [4, 4, 0, 1]))
+    return four, lanes.pick(four, zeros, [3, 3, 3, 3])
 
 
-class _Test:
+class _ThresholdTest:
     """Test of the thresholds of a leaf.
 
     Parameters
     ----------
-    limits : six float32, of `narrow_leaf.limits_of_scores`
+    lanes : VectorBuilder
+    limits : six float32, of `narrow_leaf.score_limits`
     factor : float32, of `narrow_leaf.factor_to_exceed`
     """
 
-    def __init__(self, builder, limits, factor):
-        self.builder = builder
-        numbers = *[builder.extract_value(limits, k) for k in range(6)], factor
-        self.limits = [self.splat(number, _SINGLES) for number in numbers]
-
-    def splat(self, number, vector):
-        """Return a vector of eight equal numbers."""
-        one = self.builder.insert_element(ir.Constant(vector, ir.Undefined), number, _INT(0))
-        return _shuffle(self.builder, one, one, [0] * WIDTH)
+    def __init__(self, lanes, limits, factor):
+        self.lanes, self.builder = lanes, lanes.builder
+        numbers = *[self.builder.extract_value(limits, k) for k in range(6)], factor
+        self.limits = [lanes.splat(number) for number in numbers]
 
     def is_used(self, count):
         """Return which lanes hold the first ``count`` thresholds, an int64, of a group."""
-        count = self.splat(self.builder.trunc(count, _INT), _INTS)
-        return self.builder.icmp_signed("<", ir.Constant(_INTS, _ORDER), count)
+        count = self.lanes.splat(self.builder.trunc(count, INT))
+        return self.builder.icmp_signed("<", ir.Constant(EIGHT_INTS, _ORDER), count)
 
     def exceeds(self, sums):
         """Return which thresholds are allowed and may have a score above the bound.
@@ -70,11 +53,11 @@ class _Test:
         """
         builder = self.builder
         slope, reg_lambda, margin, most_h, least, most, factor = self.limits
-        halves = [builder.bitcast(four, _INTS) for four in sums]
+        halves = [builder.bitcast(four, EIGHT_INTS) for four in sums]
         h, g = (
             builder.sitofp(
-                _shuffle(builder, *halves, [side + k for k in (0, 2, 8, 10, 4, 6, 12, 14)]),
-                _SINGLES,
+                self.lanes.pick(*halves, [side + k for k in (0, 2, 8, 10, 4, 6, 12, 14)]),
+                EIGHT_SINGLES,
             )
             for side in range(2)
         )
@@ -84,9 +67,9 @@ class _Test:
         h = builder.fadd(h, reg_lambda)
         distance = builder.fsub(g, builder.fmul(slope, h))
         size = builder.and_(
-            builder.bitcast(distance, _INTS), ir.Constant(_INTS, [0x7FFFFFFF] * WIDTH)
+            builder.bitcast(distance, EIGHT_INTS), ir.Constant(EIGHT_INTS, [0x7FFFFFFF] * WIDTH)
         )
-        distance = builder.fadd(builder.bitcast(size, _SINGLES), margin)
+        distance = builder.fadd(builder.bitcast(size, EIGHT_SINGLES), margin)
         product = builder.fmul(builder.fmul(factor, h), builder.fsub(most_h, h))
         exceeds = builder.fcmp_unordered(">=", builder.fmul(distance, distance), product)
         return builder.and_(exceeds, is_allowed)
@@ -104,7 +87,7 @@ def take_sums(_, entries, first, count, sums, rest, limits, factors):
     first, count : uint64; ``count`` is rounded up to a multiple of eight, except for the tests
     sums : int64; the cumulative sums are written to sums[: count]
     rest : int64; the cumulative sums are subtracted from rest[first : first + count]
-    limits, factors : pairs of the arguments of `_Test`, for ``sums`` and for ``rest``
+    limits, factors : pairs of the arguments of `_ThresholdTest`, for ``sums`` and for ``rest``
 
     Returns
     -------
@@ -113,28 +96,28 @@ def take_sums(_, entries, first, count, sums, rest, limits, factors):
 
     def build(context, builder, signature, given):
         entries, first, count, sums, rest, limits, factors = given
-        kinds, four = signature.args, _LONG(WIDTH // 2)
+        lanes, kinds, four = VectorBuilder(context, builder), signature.args, _LONG(WIDTH // 2)
         zeros = ir.Constant(_FOUR, [0] * 4)
         pairs = (cgutils.unpack_tuple(builder, two) for two in (limits, factors))
-        tests = [_Test(builder, *pair) for pair in zip(*pairs, strict=True)]
+        tests = [_ThresholdTest(lanes, *pair) for pair in zip(*pairs, strict=True)]
         n_thresholds = builder.sub(count, _LONG(1))
         total = cgutils.alloca_once_value(builder, zeros)
         no_lanes = ir.Constant(ir.VectorType(ir.IntType(1), WIDTH), [False] * WIDTH)
         flags = [cgutils.alloca_once_value(builder, no_lanes) for _ in tests]
-        with cgutils.for_range_slice(builder, _LONG(0), count, _LONG(WIDTH), _LONG) as (at, _):
+        with cgutils.for_range_slice(builder, _LONG(0), count, _LONG(WIDTH), _LONG) as (at, _count):
             taken = [], []
             for k in range(2):
                 place = builder.add(at, four) if k else at
                 here = builder.add(first, place)
-                own = _address(context, builder, kinds[0], entries, here, _FOUR)
-                below, more = _cumulate(builder, builder.load(own, align=8))
+                own = lanes.address(kinds[0], entries, here, _FOUR)
+                below, more = _cumulate(lanes, builder.load(own, align=8))
                 builder.store(zeros, own, align=8)
                 before = builder.load(total)
                 below = builder.add(below, before)
                 builder.store(builder.add(before, more), total)
-                to = _address(context, builder, kinds[3], sums, place, _FOUR)
+                to = lanes.address(kinds[3], sums, place, _FOUR)
                 builder.store(below, to, align=8)
-                other = _address(context, builder, kinds[4], rest, here, _FOUR)
+                other = lanes.address(kinds[4], rest, here, _FOUR)
                 left = builder.sub(builder.load(other, align=8), below)
                 builder.store(left, other, align=8)
                 taken[0].append(below)
@@ -143,11 +126,7 @@ def take_sums(_, entries, first, count, sums, rest, limits, factors):
             for test, own, flag in zip(tests, taken, flags, strict=True):
                 exceeds = builder.and_(test.exceeds(own), is_used)
                 builder.store(builder.or_(builder.load(flag), exceeds), flag)
-        byte = ir.IntType(WIDTH)
-        found = [
-            builder.icmp_unsigned("!=", builder.bitcast(builder.load(flag), byte), byte(0))
-            for flag in flags
-        ]
+        found = [lanes.has_true(builder.load(flag)) for flag in flags]
         return context.make_tuple(builder, signature.return_type, found)
 
     pair = types.UniTuple(types.boolean, 2)
@@ -163,18 +142,18 @@ def any_exceeds(_, sums, at, last, limits, factor):
     sums : int64, cumulative sums; the thresholds at … at + 7 are tested
     at : uint64
     last : uint64, number of thresholds; those from there on are ignored
-    limits, factor : as in `_Test`
+    limits, factor : as in `_ThresholdTest`
     """
 
     def build(context, builder, signature, given):
         sums, at, last, *limits = given
-        test, taken = _Test(builder, *limits), []
+        lanes, taken = VectorBuilder(context, builder), []
+        test = _ThresholdTest(lanes, *limits)
         for k in range(2):
             place = builder.add(at, _LONG(k * WIDTH // 2))
-            address = _address(context, builder, signature.args[0], sums, place, _FOUR)
+            address = lanes.address(signature.args[0], sums, place, _FOUR)
             taken.append(builder.load(address, align=8))
         exceeds = builder.and_(test.exceeds(taken), test.is_used(builder.sub(last, at)))
-        byte = ir.IntType(WIDTH)
-        return builder.icmp_unsigned("!=", builder.bitcast(exceeds, byte), byte(0))
+        return lanes.has_true(exceeds)
 
     return types.boolean(sums, at, last, limits, factor), build

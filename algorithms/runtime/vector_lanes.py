@@ -13,14 +13,14 @@ ir = cgutils.ir  # llvmlite's, which numba brings
 WIDTH = 8  # lanes of a vector
 _DOUBLE = ir.DoubleType()
 _EIGHT = ir.VectorType(_DOUBLE, WIDTH)
-_INT = ir.IntType(32)
-_EIGHT_INTS = ir.VectorType(_INT, WIDTH)
-_SIXTEEN_INTS = ir.VectorType(_INT, 2 * WIDTH)
-_EIGHT_SINGLES = ir.VectorType(ir.FloatType(), WIDTH)
+INT = ir.IntType(32)
+EIGHT_INTS = ir.VectorType(INT, WIDTH)
+_SIXTEEN_INTS = ir.VectorType(INT, 2 * WIDTH)
+EIGHT_SINGLES = ir.VectorType(ir.FloatType(), WIDTH)
 _SIXTEEN_SINGLES = ir.VectorType(ir.FloatType(), 2 * WIDTH)
 
 
-class _Builder:
+class VectorBuilder:
     """Instructions on vectors of eight numbers.
 
     Parameters
@@ -38,7 +38,7 @@ class _Builder:
         data = self.context.make_array(kind)(self.context, self.builder, array).data
         return self.builder.bitcast(self.builder.gep(data, [index]), vector.as_pointer())
 
-    def load(self, kind, array, index, vector=_EIGHT_INTS):
+    def load(self, kind, array, index, vector=EIGHT_INTS):
         """Return an array's entries index … index + 7."""
         return self.builder.load(self.address(kind, array, index, vector), align=4)
 
@@ -48,14 +48,14 @@ class _Builder:
         return self.builder.fmul(self.builder.sitofp(whole, self.kind), units)
 
     def splat(self, number):
-        """Return a vector of eight equal numbers."""
-        first = self.builder.insert_element(self.zeros, number, _INT(0))
-        same = ir.Constant(ir.VectorType(_INT, WIDTH), [0] * WIDTH)
-        return self.builder.shuffle_vector(first, self.zeros, same)
+        """Return a vector of eight equal numbers, which may be integers."""
+        vector = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
+        first = self.builder.insert_element(vector, number, INT(0))
+        return self.pick(first, first, [0] * WIDTH)
 
     def pick(self, first, second, numbers):
         """Return a vector of the numbered entries of two vectors, one after the other."""
-        places = ir.Constant(ir.VectorType(_INT, len(numbers)), list(numbers))
+        places = ir.Constant(ir.VectorType(INT, len(numbers)), list(numbers))
         return self.builder.shuffle_vector(first, second, places)
 
     def join(self, first, second):
@@ -65,6 +65,11 @@ class _Builder:
     def halves(self, vector):
         """Return both halves of a vector of sixteen numbers."""
         return [self.pick(vector, vector, range(k, k + WIDTH)) for k in (0, WIDTH)]
+
+    def has_true(self, flags):
+        """Return whether a vector of eight booleans has a true one."""
+        bits = ir.IntType(WIDTH)
+        return self.builder.icmp_unsigned("!=", self.builder.bitcast(flags, bits), bits(0))
 
     def shrunk_squares(self, g, alpha):
         """Return T(g)² of vectors g and α."""
@@ -96,12 +101,12 @@ class _Builder:
             count //= 2
             halves = [
                 self.builder.shuffle_vector(
-                    vector, vector, ir.Constant(ir.VectorType(_INT, count), list(lanes))
+                    vector, vector, ir.Constant(ir.VectorType(INT, count), list(lanes))
                 )
                 for lanes in (range(count), range(count, 2 * count))
             ]
             vector = self.builder.fadd(*halves)
-        return self.builder.extract_element(vector, _INT(0))
+        return self.builder.extract_element(vector, INT(0))
 
 
 @intrinsic
@@ -109,10 +114,10 @@ def add_eight(_, target, at, source, start):
     """Add source[start : start + 8] to target[at : at + 8], int32; indices are not checked."""
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
+        lanes, kinds = VectorBuilder(context, builder), signature.args
         old = lanes.load(kinds[0], given[0], given[1])
         new = builder.add(old, lanes.load(kinds[2], given[2], given[3]))
-        builder.store(new, lanes.address(kinds[0], given[0], given[1], _EIGHT_INTS), align=4)
+        builder.store(new, lanes.address(kinds[0], given[0], given[1], EIGHT_INTS), align=4)
         return context.get_dummy_value()
 
     return types.void(target, at, source, start), build
@@ -133,7 +138,7 @@ def add_sixteen(_, target, firsts, codes, columns, source, start):
     """
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
+        lanes, kinds = VectorBuilder(context, builder), signature.args
         target, firsts, codes, columns, source, start = given
         bins, at = cgutils.unpack_tuple(builder, codes)
         bin_data = context.make_array(kinds[2][0])(context, builder, bins).data
@@ -168,9 +173,9 @@ def copy_eight(_, target, at, source, start):
     """Copy source[start : start + 8] to target[at : at + 8], int32; indices are not checked."""
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
+        lanes, kinds = VectorBuilder(context, builder), signature.args
         new = lanes.load(kinds[2], given[2], given[3])
-        builder.store(new, lanes.address(kinds[0], given[0], given[1], _EIGHT_INTS), align=4)
+        builder.store(new, lanes.address(kinds[0], given[0], given[1], EIGHT_INTS), align=4)
         return context.get_dummy_value()
 
     return types.void(target, at, source, start), build
@@ -181,10 +186,10 @@ def subtract_eight(_, target, at, source, start):
     """Subtract source[start : start + 8] from target[at : at + 8], int32."""
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
+        lanes, kinds = VectorBuilder(context, builder), signature.args
         old = lanes.load(kinds[0], given[0], given[1])
         new = builder.sub(old, lanes.load(kinds[2], given[2], given[3]))
-        builder.store(new, lanes.address(kinds[0], given[0], given[1], _EIGHT_INTS), align=4)
+        builder.store(new, lanes.address(kinds[0], given[0], given[1], EIGHT_INTS), align=4)
         return context.get_dummy_value()
 
     return types.void(target, at, source, start), build
@@ -195,9 +200,9 @@ def clear_eight(_, target, at):
     """Set target[at : at + 8], int32, to 0; indices are not checked."""
 
     def build(context, builder, signature, given):
-        lanes = _Builder(context, builder)
-        address = lanes.address(signature.args[0], *given, _EIGHT_INTS)
-        builder.store(ir.Constant(_EIGHT_INTS, [0] * WIDTH), address, align=4)
+        lanes = VectorBuilder(context, builder)
+        address = lanes.address(signature.args[0], *given, EIGHT_INTS)
+        builder.store(ir.Constant(EIGHT_INTS, [0] * WIDTH), address, align=4)
         return context.get_dummy_value()
 
     return types.void(target, at), build
@@ -214,7 +219,7 @@ def transpose_eight(_, target, at, source, start):
     """
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
+        lanes, kinds = VectorBuilder(context, builder), signature.args
         target, at, source, start = given
         widths = [
             builder.extract_value(context.make_array(kind)(context, builder, array).shape, 1)
@@ -231,7 +236,7 @@ def transpose_eight(_, target, at, source, start):
                     rows[k], rows[k + distance] = _exchange(builder, *pair, distance)
         for k, row in enumerate(rows):
             place = builder.add(at, builder.mul(widths[0], at.type(k)))
-            builder.store(row, lanes.address(kinds[0], target, place, _EIGHT_INTS), align=4)
+            builder.store(row, lanes.address(kinds[0], target, place, EIGHT_INTS), align=4)
         return context.get_dummy_value()
 
     return types.void(target, at, source, start), build
@@ -241,7 +246,7 @@ def _exchange(builder, first, second, distance):
     """Exchange the later blocks of one vector for the earlier blocks of another one."""
     own = [k if not k & distance else k - distance + WIDTH for k in range(WIDTH)]
     other = [k + distance if not k & distance else k + WIDTH for k in range(WIDTH)]
-    kind = ir.VectorType(_INT, WIDTH)
+    kind = ir.VectorType(INT, WIDTH)
     return [builder.shuffle_vector(first, second, ir.Constant(kind, one)) for one in (own, other)]
 
 
@@ -250,11 +255,10 @@ def is_zero(_, values, at):
     """Return whether values[at : at + 8], int32, are all 0."""
 
     def build(context, builder, signature, given):
-        lanes = _Builder(context, builder)
+        lanes = VectorBuilder(context, builder)
         own = lanes.load(signature.args[0], *given)
-        differs = builder.icmp_signed("!=", own, ir.Constant(_EIGHT_INTS, [0] * WIDTH))
-        flags = builder.bitcast(differs, ir.IntType(WIDTH))
-        return builder.icmp_signed("==", flags, ir.IntType(WIDTH)(0))
+        differs = builder.icmp_signed("!=", own, ir.Constant(EIGHT_INTS, [0] * WIDTH))
+        return builder.not_(lanes.has_true(differs))
 
     return types.boolean(values, at), build
 
@@ -272,7 +276,7 @@ def score_eight(_, side, totals, units, at, h_at, limits):
     """
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
+        lanes, kinds = VectorBuilder(context, builder), signature.args
         side, totals, units, at, h_at, limits = given
         limits = [lanes.splat(builder.extract_value(limits, k)) for k in range(3)]
         sums = []
@@ -294,7 +298,7 @@ def _approximate(lanes, sums, totals, constants):
 
     Parameters
     ----------
-    lanes : _Builder of float32
+    lanes : VectorBuilder of float32
     sums, totals : vectors of sixteen integers, G and H of one side and of the node
     constants : vectors of sixteen numbers, the same for both sides, and the factor of the score
     """
@@ -333,14 +337,14 @@ def score_group(_, bins, entry, count, sides, lane, constants):
     """
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder, _EIGHT_SINGLES), signature.args
+        lanes, kinds = VectorBuilder(context, builder, EIGHT_SINGLES), signature.args
         bins, entry, count, sides, lane, constants = given
         own, numbers = cgutils.unpack_tuple(builder, bins)
         totals, scores = cgutils.unpack_tuple(builder, sides)
         (own_kind, numbers_kind), (totals_kind, scores_kind) = kinds[0], kinds[3]
         arrays, one_kind = cgutils.unpack_tuple(builder, constants), kinds[5][0]
         n = context.make_array(one_kind)(context, builder, arrays[0]).nitems
-        values = [lanes.load(one_kind, array, lane, _EIGHT_SINGLES) for array in arrays]
+        values = [lanes.load(one_kind, array, lane, EIGHT_SINGLES) for array in arrays]
         places = lane, builder.add(lane, n)
         whole = lanes.join(*[lanes.load(totals_kind, totals, place) for place in places])
         values = [*[lanes.join(one, one) for one in values[:3]], values[3]]
@@ -401,7 +405,7 @@ def sum_prefixes(_, sums, bins, entry, count, lane):
     """
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
+        lanes, kinds = VectorBuilder(context, builder), signature.args
         sums, bins, entry, count, lane = given
         (own, numbers), (own_kind, numbers_kind) = cgutils.unpack_tuple(builder, bins), kinds[1]
         shape = context.make_array(kinds[0])(context, builder, sums).shape
@@ -411,16 +415,16 @@ def sum_prefixes(_, sums, bins, entry, count, lane):
         loop, end = (builder.append_basic_block(name) for name in ("bins", "added"))
         builder.cbranch(builder.icmp_unsigned("==", count, count.type(0)), end, loop)
         builder.position_at_end(loop)
-        k, old = builder.phi(count.type), builder.phi(_EIGHT_INTS)
+        k, old = builder.phi(count.type), builder.phi(EIGHT_INTS)
         following = builder.add(k, count.type(1))
         number = builder.load(builder.gep(number_data, [k]))
         source = builder.add(builder.mul(builder.add(entry, number), stride), lane)
         new = builder.add(old, lanes.load(own_kind, own, source))
         place = builder.add(builder.mul(following, stride), lane)
-        builder.store(new, lanes.address(kinds[0], sums, place, _EIGHT_INTS), align=4)
+        builder.store(new, lanes.address(kinds[0], sums, place, EIGHT_INTS), align=4)
         for phi, start, later in (
             (k, count.type(0), following),
-            (old, ir.Constant(_EIGHT_INTS, None), new),
+            (old, ir.Constant(EIGHT_INTS, None), new),
         ):
             phi.add_incoming(start, before)
             phi.add_incoming(later, loop)
@@ -443,7 +447,7 @@ def sum_squares(_, side, totals, units, at, limits):
     """
 
     def build(context, builder, signature, given):
-        lanes, kinds = _Builder(context, builder), signature.args
+        lanes, kinds = VectorBuilder(context, builder), signature.args
         side, totals, units, at, limits = given
         reg_alpha = lanes.splat(builder.extract_value(limits, 2))
         own = lanes.load(kinds[0], side, at)
@@ -470,13 +474,13 @@ def sum_sizes(_, values, first, count):
     """
 
     def build(context, builder, signature, given):
-        lanes, (values, first, count) = _Builder(context, builder), given
+        lanes, (values, first, count) = VectorBuilder(context, builder), given
         before = builder.block
         loop, end = (builder.append_basic_block(name) for name in ("sizes", "summed"))
         builder.branch(loop)
         builder.position_at_end(loop)
         i, old = builder.phi(count.type), builder.phi(_EIGHT)
-        own = lanes.load(signature.args[0], values, builder.add(first, i), _EIGHT_SINGLES)
+        own = lanes.load(signature.args[0], values, builder.add(first, i), EIGHT_SINGLES)
         own = builder.fpext(own, _EIGHT)
         is_negative = builder.fcmp_ordered("<", own, lanes.zeros)
         size = builder.select(is_negative, builder.fsub(lanes.zeros, own), own)

@@ -11,11 +11,11 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import (
     FLUSHED,
-    LEAST_GAIN,
     LEAVES,
     MAX_BINS,
     MAX_G,
     MAX_H,
+    MIN_USEFUL_GAIN,
     NEXT,
     NO_FEATURE,
     PLANES,
@@ -36,7 +36,7 @@ from algorithms.gbdt.kernels.narrow_leaf import (
     factor_to_exceed,
     has_cumulative_sums,
     has_missing,
-    limits_of_scores,
+    score_limits,
     subtract_cells,
     take_cells,
     unpack_cells,
@@ -58,7 +58,7 @@ from algorithms.runtime.thread_team import barrier_wait, share_of
 MANY_ROWS = 8192  # leaves with at least this many rows are divided by rows, not by columns
 FEW_COLUMNS = 8  # with at most so many columns, reading a row costs as much as adding it to them
 ROWS_OF_FEW = 1024  # MANY_ROWS of tables with few columns
-FEW_ROWS = 1024  # rows up to which reading them once more costs less than cache misses
+MAX_ROWS_SMALL_TILE = 1024  # rereading so many rows costs less than cache misses
 SMALL_TILE = 2048  # entries of histograms of few rows, which fit the first-level cache
 # costs of scanning a column and a histogram entry for two leaves; adding a row to an entry costs 1
 COLUMN_COST, ENTRY_COST = 100, 4
@@ -75,9 +75,9 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
     small : the leaf whose histogram is built
     large : its sibling, whose slot holds their parent's histogram, or −1 for the root
     """
-    least_gain = double_of_bits(growth.state[LEAST_GAIN])
-    reset_split(scratch.best[rank, 0], least_gain)
-    reset_split(scratch.best[rank, 1], least_gain)
+    min_useful_gain = double_of_bits(growth.state[MIN_USEFUL_GAIN])
+    reset_split(scratch.best[rank, 0], min_useful_gain)
+    reset_split(scratch.best[rank, 1], min_useful_gain)
     full = growth.state[LEAVES] == rules.num_leaves
     some = may_split(growth.leaves[small], rules)
     some = some or (large >= 0 and may_split(growth.leaves[large], rules))
@@ -93,7 +93,7 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
         full = full or is_interrupted(team.flag)
         if full or not force_next_split(bins, records, growth, scratch, rules, scale):
             pick_next_leaf(growth, bins, full)
-            raise_least_gain(growth, rules)
+            raise_min_useful_gain(growth, rules)
 
 
 @inner_kernel
@@ -129,7 +129,7 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             bins.rows.shape[1] * stride,
             scratch.sums[rank],
         )
-    low, is_small = first, not by_rows and end - start <= FEW_ROWS
+    low, is_small = first, not by_rows and end - start <= MAX_ROWS_SMALL_TILE
     while True:  # threads without columns build, too
         high = tile_end(bins, growth.columns, low, last, is_small)
         if low == first or not by_rows:
@@ -253,20 +253,22 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     large_stats = node_stats(two, two["g"], two["h"], rules, scale)
     rest_wide = was_wide and is_wide(two, two["spread"] - spread, two["h"], scale)
     best = scratch.best[rank]
-    limits = limits_of_scores(small_stats), limits_of_scores(large_stats)
+    limits = score_limits(small_stats), score_limits(large_stats)
     factor_one = factor_to_exceed(best[0], small_stats)
     factor_two = factor_to_exceed(best[1], large_stats)
     for j in range(np.uint64(low), np.uint64(high)):
         c = growth.columns[j]
         n_cells, by_sums = bins.layout.length[np.uint64(c)], has_cumulative_sums(bins, c)
         at = c * stride
-        place = at, n_cells, by_sums
         cells = growth.cells[one["slot"], at : at + n_cells] if scan_one else scratch.small[rank, 4]
         rest = growth.cells[two["slot"]]
         try_one, try_two = scan_one, scan_two
         if was_wide:
             scans, are_wide = (scan_one, scan_two), (wide, rest_wide)
-            take_wide_column(growth, scratch, rank, threads, (one, two), scans, are_wide, place)
+            leaves = one, two
+            take_wide_column(
+                growth, scratch, rank, threads, leaves, scans, are_wide, at, n_cells, by_sums
+            )
         elif scan_two and by_sums and not by_rows:
             own, cell, count = scratch.cells[rank], np.uint64(at), np.uint64(n_cells)
             better = take_sums(own, cell, count, cells, rest, limits, (factor_one, factor_two))
@@ -283,9 +285,8 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
             0 if try_one else 1, 2 if try_two else 1
         ):  # as `reduce_thread_best` counts them
             leaf, stats = (large, large_stats) if which else (small, small_stats)
-            scan_column(
-                bins, growth, c, place, leaf, was_wide, stats, rules, scale, scratch, rank, which
-            )
+            given = leaf, was_wide, stats, rules, scale, scratch, rank, which
+            scan_column(bins, growth, c, at, n_cells, *given)
         if best[0]["gain"] != gain_one:
             factor_one = factor_to_exceed(best[0], small_stats)
         if best[1]["gain"] != gain_two:
@@ -299,16 +300,17 @@ def first_feature(bins, c):
 
 
 @inner_kernel
-def take_wide_column(growth, scratch, rank, threads, leaves, scans, are_wide, place):
+def take_wide_column(growth, scratch, rank, threads, leaves, scans, are_wide, at, n_cells, by_sums):
     """Take the sums of a column for the smaller leaf, and subtract them for the larger one.
 
     Parameters
     ----------
     threads : (first, last + 1), range of ranks
     leaves, scans, are_wide : the smaller and the larger leaf, and whether each is scanned and wide
-    place : first cell of the column, number of its cells, and whether cumulative sums are stored
+    at : index of the column's first histogram entry
+    n_cells : number of its entries
+    by_sums : whether cumulative sums are stored
     """
-    at, n_cells, by_sums = place
     one, two = leaves
     buffers = scratch.small[rank]
     gather(scratch, threads, at, n_cells, buffers[0], buffers[1])
@@ -320,15 +322,16 @@ def take_wide_column(growth, scratch, rank, threads, leaves, scans, are_wide, pl
 
 
 @inner_kernel
-def scan_column(bins, growth, c, place, leaf, was_wide, stats, rules, scale, scratch, rank, which):
+def scan_column(
+    bins, growth, c, at, n_cells, leaf, was_wide, stats, rules, scale, scratch, rank, which
+):
     """Scan the features of a column of a leaf.
 
     Parameters
     ----------
-    place : as in `take_wide_column`
+    at, n_cells : as in `take_wide_column`
     was_wide : whether the sums are in the thread's buffers
     """
-    at, n_cells, _ = place
     g, h = scratch.small[rank, 2 * which], scratch.small[rank, 2 * which + 1]
     groups, weight = growth.groups[leaf], growth.leaf_weight[which]
     given = groups, weight, stats, rules, scale, scratch, rank, which
@@ -395,26 +398,26 @@ def reduce_thread_best(team, growth, scratch, leaf, which):
 
 
 @inner_kernel
-def raise_least_gain(growth, rules):
+def raise_min_useful_gain(growth, rules):
     """Raise the gain that a split of a new leaf must exceed.
 
-    While at least as many leaves have a larger gain as there are splits left, a leaf of this gain
-    is never split. The next leaf to split is among them, and its split is among those left.
+    If n splits remain, only the n leaves with the largest gains can still be split. A new leaf must
+    exceed the lowest of these gains.
     """
     n_left = rules.num_leaves - growth.state[LEAVES]
-    least = double_of_bits(growth.state[LEAST_GAIN])
+    min_useful_gain = double_of_bits(growth.state[MIN_USEFUL_GAIN])
     while growth.state[LEAVES] > n_left > 0:
         n_above, n_lowest, lowest = 0, 0, np.inf
         for leaf in range(np.uint64(growth.state[LEAVES])):
             gain = growth.best[leaf]["gain"]
-            if gain > least:
+            if gain > min_useful_gain:
                 n_above += 1
                 n_lowest = n_lowest + 1 if gain == lowest else n_lowest
                 lowest, n_lowest = (gain, 1) if gain < lowest else (lowest, n_lowest)
         if n_above - n_lowest < n_left:
             break
-        least = lowest
-    growth.state[LEAST_GAIN] = bits_of_double(least)
+        min_useful_gain = lowest
+    growth.state[MIN_USEFUL_GAIN] = bits_of_double(min_useful_gain)
 
 
 @inner_kernel

@@ -268,7 +268,7 @@ class Scratch(NamedTuple):
 # use, number of training rows, first and last + 1 waiting entry of `Growth.queue`, whether the leaf
 # to split next has been split, and the bits of the gain that a new leaf must exceed to be split.
 # Then indices into `Scratch.sums`.
-LEAVES, NEXT, PLANES, ROWS, FORCED_FIRST, FORCED_LAST, IS_SPLIT, LEAST_GAIN = range(8)
+LEAVES, NEXT, PLANES, ROWS, FORCED_FIRST, FORCED_LAST, IS_SPLIT, MIN_USEFUL_GAIN = range(8)
 STATES = 8
 SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, SPARSE_FLUSHED = range(6)
 N_SUMS = 16  # two cache lines

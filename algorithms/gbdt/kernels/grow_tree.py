@@ -21,9 +21,9 @@ from algorithms.gbdt.kernels.booster_arrays import (
     FORCED_LAST,
     HALF,
     IS_SPLIT,
-    LEAST_GAIN,
     LEAVES,
     LOW,
+    MIN_USEFUL_GAIN,
     NEXT,
     NO_FEATURE,
     PLANES,
@@ -190,7 +190,7 @@ def make_root(growth, scale):
     root["wide"], root["slot"], root["plane"] = n_rows > scale.room, 0, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
     growth.state[LEAVES] = growth.state[PLANES] = 1
-    growth.state[LEAST_GAIN] = bits_of_double(0.0)
+    growth.state[MIN_USEFUL_GAIN] = bits_of_double(0.0)
     growth.state[FORCED_FIRST], growth.state[FORCED_LAST] = 0, min(len(growth.forced), 1)
     growth.queue[:1] = 0
     allow_all_groups(growth.groups[0])

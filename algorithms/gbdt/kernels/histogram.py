@@ -26,7 +26,7 @@ from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 
 AHEAD = 16  # rows
 LINE = 64  # bytes of a cache line
-NEAR = 1 << 17  # bytes of bins up to which they stay in the second-level cache: no prefetch
+MAX_BYTES_WITHOUT_PREFETCH = 1 << 17  # so many bytes of bins stay in the second-level cache
 SHORT = np.uint64(16)  # features; so few bins of a row are rarely in two cache lines
 FULL = (MAX_BINS // CACHE_LINE | 1) * CACHE_LINE  # usual stride, for columns with MAX_BINS bins
 CHUNK = 512  # rows between overflow checks; a check for each row takes 25 % longer
@@ -76,7 +76,7 @@ def add_all(bins, records, rows, first, last, low, high, stride, cells):
     folded into the addresses by the compiler.
     """
     one = np.uint64(1)
-    i, is_far = first, bins.size > NEAR
+    i, is_far = first, bins.size > MAX_BYTES_WITHOUT_PREFETCH
     while i + one < last:
         if is_far:
             fetch_ahead(bins, records, rows, i, last, low, high)

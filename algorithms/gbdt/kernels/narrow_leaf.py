@@ -10,8 +10,9 @@ Both take half the operations that separate g and h would take. g and h are unpa
 thresholds with enough rows on both sides; these are few in small leaves, which are the majority.
 
 The histogram of a column of a numeric feature is stored as its left (cumulative) sums. These can be
-subtracted, too. One loop of vector instructions adds up the smaller child's cells, subtracts the
-sums from the parent's, and tests both children for a better split (`cell_lanes.take_sums`).
+subtracted, too. One loop of vector instructions adds up the smaller child's histogram entries,
+subtracts the sums from the parent's, and tests both children for a better split
+(`cell_lanes.take_sums`).
 """
 
 import numpy as np
@@ -27,8 +28,9 @@ from algorithms.gbdt.kernels.split import (
     score_to_exceed,
     update_best_split,
 )
-from algorithms.runtime.cell_lanes import WIDTH, any_exceeds
+from algorithms.runtime.cell_lanes import any_exceeds
 from algorithms.runtime.jit import inner_kernel
+from algorithms.runtime.vector_lanes import WIDTH
 
 MAX_INT = (1 << 31) - 1
 MARGIN = 2.0**-20  # bound on relative rounding errors of a few float32 operations
@@ -147,7 +149,7 @@ def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, b
     for to_left in range(2 if missing else 1):
         last = values if missing and not to_left else values - 1
         sums = add_missing(left, lost, last, spare) if to_left else left
-        begin = np.int64(0) if rules.extra_trees else find_exceeding(sums, last, stats, best)
+        begin = np.int64(0) if rules.extra_trees else first_candidate_group(sums, last, stats, best)
         if begin >= last:
             continue
         low, high = candidates(sums, last, feature, stats, rules)
@@ -212,7 +214,7 @@ def scan_constrained_sums(
 
 
 @inner_kernel
-def limits_of_scores(stats):
+def score_limits(stats):
     """Return the limits with which `cell_lanes` tests whether thresholds of a leaf may be better.
 
     With h including λ, and G, H the sums of both sides, a score is
@@ -249,12 +251,12 @@ def factor_to_exceed(best, stats):
 
 
 @inner_kernel
-def find_exceeding(sums, last, stats, best):
+def first_candidate_group(sums, last, stats, best):
     """Return a threshold before which none is better; ``last`` if there is none at all.
 
     The sums must be followed by unused ones up to a multiple of eight.
     """
-    limits, factor = limits_of_scores(stats), factor_to_exceed(best, stats)
+    limits, factor = score_limits(stats), factor_to_exceed(best, stats)
     for at in range(np.uint64(0), np.uint64(last), np.uint64(WIDTH)):
         if any_exceeds(sums, at, np.uint64(last), limits, factor):
             return np.int64(at)

@@ -1,8 +1,8 @@
 """Filled entries of histograms of vectors: bit sets that let passes skip all other entries.
 
-Each column of a histogram has `WORDS` words of 64 bits. The sums of an entry without a bit are 0;
-its cells are undefined. Nodes of few rows fill few entries, so that clearing, subtraction and the
-search for a split take less time than passes over all entries.
+Each column of a histogram has `WORDS` words of 64 bits. An entry whose bit is not set counts as 0;
+its memory is not initialized. Nodes of few rows fill few entries, so that clearing, subtraction and
+the search for a split take less time than passes over all entries.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from algorithms.runtime.intrinsics import first_bit
 from algorithms.runtime.jit import inner_kernel
 from algorithms.runtime.vector_lanes import WIDTH, clear_eight, is_zero, subtract_eight
 
-FEW_ROWS = 128  # with more rows, all entries are cleared and tested
+MAX_ROWS_MARKED = 128  # with more rows, all entries are cleared and tested
 ONE, WORD_BITS = np.uint64(1), np.uint64(64)
 IN_WORD, WORD_SHIFT = np.uint64(63), np.uint64(6)
 
@@ -31,16 +31,18 @@ def mark_entry(filled, entry):
 
 @inner_kernel
 def clear_column(c, slot, rows, bins, growth):
-    """Set the entries of column c to 0; with few rows, only theirs, which are marked.
+    """Set the entries of column c to 0.
+
+    In a node of few rows, set only the entries of its rows to 0, and mark them.
 
     Parameters
     ----------
-    slot : of the histogram
-    rows : uint32, of the node
+    slot : int, slot of the histogram
+    rows : uint32, rows of the node
     """
     cells, lanes = growth.cells[slot], np.uint64(growth.sums.shape[1])
     first, own = np.uint64(growth.offsets[c]) * lanes, np.uint64(c)
-    if len(rows) > FEW_ROWS:
+    if len(rows) > MAX_ROWS_MARKED:
         cells[first : first + np.uint64(bins.layout.length[c]) * lanes] = 0
         return
     filled = growth.filled[slot, c]
@@ -59,7 +61,7 @@ def mark_column(c, at, bins, growth):
     A node of few rows has them marked by `clear_column`.
     """
     node, lanes = growth.nodes[at], np.uint64(growth.sums.shape[1])
-    if node["end"] - node["start"] <= FEW_ROWS:
+    if node["end"] - node["start"] <= MAX_ROWS_MARKED:
         return
     cells, filled = growth.cells[node["slot"]], growth.filled[node["slot"], c]
     first, length = np.uint64(growth.offsets[c]), np.uint64(bins.layout.length[c])

@@ -331,15 +331,15 @@ def scan_column(c, number, at, stats, bins, growth, rank, rules):
         f = layout.features[k]
         found, scratch = growth.found[number, f], scan_scratch(number, f, rank, growth)
         found[0] = 0.0
-        if is_pair_of_bins(f, bins) and not is_filled(column[2], np.uint64(layout.first[f])):
+        if has_one_stored_bin(f, bins) and not is_filled(column[2], np.uint64(layout.first[f])):
             continue  # all rows are in one bin
         if growth.drawn[number, f] and may_use(growth.groups[at], bins.groups[f]):
             scan_feature(bins, f, column, stats, scratch, rules, found)
 
 
 @inner_kernel
-def is_pair_of_bins(f, bins):
-    """Return whether a feature has two bins, of which one has no entry."""
+def has_one_stored_bin(f, bins):
+    """Return whether a feature has two bins, and histograms store only one of them."""
     return bins.layout.default[f] >= 0 and bins.count[f] == 2
 
 

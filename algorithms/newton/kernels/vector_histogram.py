@@ -202,8 +202,9 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
     if not removes:
         for j in range(low, high):
             clear_column(columns[j], slot, growth.rows[node["start"] : node["end"]], bins, growth)
-    joined = low + ((high - low) // 4 * 4 if lanes == np.uint64(2 * WIDTH) else 0)
-    paired = joined + ((high - joined) // 2 * 2 if lanes == np.uint64(2 * WIDTH) else 0)
+    n_grouped = high - low if lanes == np.uint64(2 * WIDTH) else 0
+    end_of_fours = low + n_grouped // 4 * 4
+    end_of_pairs = low + n_grouped // 2 * 2
     is_whole = node["end"] - node["start"] == len(pairs)  # then the rows are in order
     source = pairs if is_whole else growth.work[rank]
     for begin in range(node["start"], node["end"], BLOCK):
@@ -213,13 +214,13 @@ def build_histogram(at, low, high, bins, pairs, growth, rank):
             copy_block(rows, bins, pairs, growth.work[rank])
         if removes:
             negate(growth.work[rank, : len(rows)])
-        for j in range(low, joined, 4):
+        for j in range(low, end_of_fours, 4):
             several = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
             add_columns(bins.rows, rows, several, source, first, growth.offsets, cells)
-        for j in range(joined, paired, 2):
+        for j in range(end_of_fours, end_of_pairs, 2):
             pair = columns[j], columns[j + 1]
             add_columns(bins.rows, rows, pair, source, first, growth.offsets, cells)
-        for j in range(paired, high):
+        for j in range(end_of_pairs, high):
             add_column(bins.rows, rows, columns[j], source, first, growth.offsets, cells)
 
 

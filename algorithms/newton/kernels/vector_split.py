@@ -71,7 +71,8 @@ def gather_bins(f, column, bins, sums, scratch):
     """
     (cells, entry, filled), layout = column, bins.layout
     default, out, lanes = layout.default[f], scratch.bins, np.uint64(len(sums))
-    rest, scratch.bins_filled[:] = np.uint64(default) * lanes, np.uint64(0)
+    rest = np.uint64(default) * lanes
+    scratch.bins_filled[:] = np.uint64(0)
     mark_entry(scratch.bins_filled, np.uint64(default))
     for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
         copy_eight(out, rest + lane, sums, lane)

@@ -52,16 +52,18 @@ class CategoryScratch(NamedTuple):
 
 
 class LevelRows(NamedTuple):
-    """Sampled rows grouped by leaf; Σ|g| and Σw of the rows of a chunk fit into a packed sum."""
+    """Sampled rows grouped by leaf; Σ|g| and Σw of the rows of a chunk fit into a packed sum.
+
+    A leaf is narrow if its packed sums cannot overflow, so it has one chunk.
+    """
 
     rows: np.ndarray  # uint32 (n_sampled,)
     starts: np.ndarray  # int64 (n_leaves or more,), range of each leaf in ``rows``
     ends: np.ndarray  # int64 (n_leaves or more,)
     records: np.ndarray  # int64 (n_outputs, n_sampled or more), in the order of ``rows``; written
     chunks: np.ndarray  # uint32 (n_sampled or more,), ends of the chunks, by leaf; written
-    is_narrow: (
-        np.ndarray
-    )  # bool (2, n_leaves or more): leaf, and its parent, has one chunk; written
+    # bool (2, n_leaves or more), written: whether each leaf (row 0), its parent (row 1) is narrow
+    is_narrow: np.ndarray
 
 
 class LevelScoring(NamedTuple):
@@ -92,9 +94,8 @@ class ScoreScratch(NamedTuple):
 
     cells: np.ndarray  # int64 (2, 256), packed sums by code, of even and of odd rows
     prefix: np.ndarray  # int64 (257,), packed sums of the first codes
-    leaves: (
-        np.ndarray
-    )  # int64 (n_leaves, n_outputs · n_statistics · width), as in `CombinationSums`
+    # int64 (n_leaves, n_outputs · n_statistics · width), as in `CombinationSums`
+    leaves: np.ndarray
     planes: np.ndarray  # int64 (2, n_outputs · n_statistics · width), ΣG and ΣW of a leaf
     sums: np.ndarray  # float64 (4, n_statistics · width)
 
@@ -231,7 +232,9 @@ def scan_combinations(
         if numbers[c] < len(kept.packed):
             leaves, n_before = kept.packed[numbers[c]], kept.n_leaves[numbers[c]]
             kept.n_leaves[numbers[c]] = n_leaves
-        sum_leaves(own, codes, level_rows, n_leaves, 2 * n_before == n_leaves, scratch, leaves)
+        sum_combination_leaves(
+            own, codes, level_rows, n_leaves, 2 * n_before == n_leaves, scratch, leaves
+        )
         for i in range(sums.shape[1]):
             sums[0, i] = 0.0
             sums[1, i] = MIN_DENOMINATOR
@@ -244,7 +247,7 @@ def scan_combinations(
                 add_narrow_leaf(leaves[leaf], scoring, sums)
                 chunk += 1
                 continue
-            clear(scratch.planes)
+            clear_planes(scratch.planes)
             while start < end:
                 given = start, np.int64(level_rows.chunks[chunk])
                 sum_leaf(own, codes, level_rows, *given, scratch, leaves[leaf])
@@ -268,7 +271,7 @@ def seed_of(seed, number):
 
 
 @linked_kernel
-def sum_leaves(columns, codes, level_rows, n_leaves, has_parents, scratch, leaves):
+def sum_combination_leaves(columns, codes, level_rows, n_leaves, has_parents, scratch, leaves):
     """Write the packed sums of all narrow leaves.
 
     Parameters
@@ -314,7 +317,7 @@ def sum_leaf(columns, codes, level_rows, start, end, scratch, sums):
 
     Parameters
     ----------
-    columns, codes, level_rows, scratch : as in `sum_leaves`
+    columns, codes, level_rows, scratch : as in `sum_combination_leaves`
     start, end : range of the rows
     sums : int64 (n_outputs · n_statistics · width,), written
     """
@@ -384,7 +387,7 @@ def add_whole(scoring, sums):
 
 
 @inner_kernel
-def clear(planes):
+def clear_planes(planes):
     """Set ΣG and ΣW to 0."""
     for i in range(planes.shape[1]):
         planes[0, i] = planes[1, i] = 0

@@ -62,19 +62,20 @@ def estimate_leaves(
     """
     sums, losses = scratch.sums, scratch.losses
     step, changes = scratch.steps[0], scratch.steps[2]
+    # additions on the longest path of a sum: within a block, then over blocks
     n_added = min(block, len(y)) + len(sums) * np.int64(len(sums) > 1)
     values[:] = 0.0
     can_prove = has_backtracking and kind == LOGISTIC and len(weight) == 0
     max_abs_score = largest_log(score) if can_prove else np.inf
     loss, bound, is_loss_computed = 0.0, loss_bound(len(y), max_abs_score), False
-    left, is_first, is_proven = iterations, True, False
+    left, is_first, is_step_pending = iterations, True, False
     while left > 0:
         sums[:] = 0.0
-        if is_proven:  # then the last step is not in the scores yet
+        if is_step_pending:  # the last step is not in the scores yet
             change_and_sum_leaves(score, y, changes, leaf_of, block, sums)
         else:
             sum_leaves(kind, loss_parameter, score, y, weight, leaf_of, block, sums, 0, len(sums))
-        is_proven = False
+        is_step_pending = False
         add_blocks(sums)
         if is_first:
             for leaf in range(len(weights)):
@@ -99,7 +100,7 @@ def estimate_leaves(
         if longest_step >= 0.0:
             add_to(values, step)
             max_abs_score, is_loss_computed = max_abs_score + longest_step, False
-            is_proven = True
+            is_step_pending = True
             continue
         rows = score, y, weight, leaf_of
         given = rows, block, scratch, values

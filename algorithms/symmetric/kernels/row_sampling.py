@@ -76,7 +76,7 @@ def draw_by_gradients(g, share, l2, seed, values, out, first, last):
         for i in range(n):
             moved[i] = sizes[i]
         threshold = find_threshold(moved, n, share * n)
-        draw_weights(sizes, threshold, seed, start, out[start : start + n])
+        write_mvs_weights(sizes, threshold, seed, start, out[start : start + n])
 
 
 @inner_kernel
@@ -93,7 +93,7 @@ def write_sizes(g, l2, start, sizes):
 
 
 @inner_kernel
-def draw_weights(sizes, threshold, seed, start, out):
+def write_mvs_weights(sizes, threshold, seed, start, out):
     """Write the weights of consecutive rows, without branches, so that the loop is vectorized.
 
     Parameters

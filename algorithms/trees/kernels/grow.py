@@ -32,6 +32,7 @@ from algorithms.trees.kernels.tree_arrays import (
     DONE,
     HEAP,
     INTERRUPTED,
+    MAX_SUBTREE_ROWS,
     MORE_ROOM,
     NOTHING,
     OPEN,
@@ -42,7 +43,6 @@ from algorithms.trees.kernels.tree_arrays import (
     SEARCH,
     SEARCHED,
     SLOT,
-    SMALL,
     SPLITTING,
     VISITS,
     WAITING,
@@ -114,7 +114,7 @@ def starts_small_subtree(rules, growth):
         return False
     task = growth.todo[state[WAITING] - 1]
     n = task["end"] - task["start"]
-    if n > SMALL or state[COUNT] + 2 * n > len(growth.nodes) or task["parent"] < 0:
+    if n > MAX_SUBTREE_ROWS or state[COUNT] + 2 * n > len(growth.nodes) or task["parent"] < 0:
         return False
     return not stays_leaf(rules, task["depth"], n, np.inf, task["impurity"])
 

@@ -1,10 +1,9 @@
 """Growth of a whole subtree of few rows by one call, on sorted lists.
 
-In a tree that is grown until its leaves are pure, most nodes have few rows. Their cost is not the
-work on a row but the work on a node and on a feature: loops of a few steps, whose ends a processor
-predicts badly. So the lists of a subtree of at most `SMALL` rows are not partitioned. A node is a
-set of positions in the list of each feature, one bit a position. The positions of a side are those
-of its rows, and features are scanned side by side, one row of each at a time.
+Most nodes of a fully grown tree have few rows. Their time goes to per-node and per-feature
+overhead, such as mispredicted ends of short loops. So the sorted lists of a subtree of at most
+`MAX_SUBTREE_ROWS` rows are not partitioned: a node is a bit set of positions in each list. Features
+are scanned side by side, one row of each at a time.
 
 The nodes are the same bit for bit as those of `grow`: features are drawn from the same stream, and
 sums whose order matters are added in the same order.
@@ -55,7 +54,15 @@ ONE = np.uint64(1)
 
 @inner_kernel
 def allows_small_subtrees(table, rows, rules, small):
-    """Return whether the kernel has a tree's rules, the kinds of all columns, and memory."""
+    """Return whether this kernel supports the rules and columns, and has memory.
+
+    Parameters
+    ----------
+    table : Table
+    rows : Rows
+    rules : Rules
+    small : SmallSubtree
+    """
     if (
         len(small.starts) == 0
         or rules.max_leaf_nodes > 0
@@ -84,7 +91,11 @@ def grow_small_subtree(table, rows, rules, growth, scratch):
 
     Parameters
     ----------
-    growth : ``nodes`` has room for the subtree
+    table : Table
+    rows : Rows
+    rules : Rules
+    growth : Growth, whose ``nodes`` have room for the subtree; written
+    scratch : Scratch
     """
     state = growth.state
     base = state[WAITING] - 1
@@ -108,9 +119,9 @@ def grow_small_subtree(table, rows, rules, growth, scratch):
 
 @inner_kernel
 def start_subtree(table, rows, small, first, end):
-    """Write the positions of a subtree's rows in all lists; return whether it can be made.
+    """Write the positions of a subtree's rows in all lists.
 
-    It cannot if two values differ, but are close.
+    Return False if two different values are at most `table.close` apart.
     """
     n_rows = np.uint64(end - first)
     start = np.uint64(first)
@@ -145,7 +156,7 @@ def make_small_node(table, rows, rules, growth, scratch, first, base):
     Parameters
     ----------
     first : the subtree's first row
-    base : its index in ``growth.todo``
+    base : index of the subtree's root in ``growth.todo``
     """
     state, small = growth.state, scratch.small
     state[WAITING] -= 1
@@ -153,7 +164,7 @@ def make_small_node(table, rows, rules, growth, scratch, first, base):
     start, end = task["start"], task["end"]
     slot = np.uint64(state[WAITING] - base)
     feature = np.uint64(growth.nodes[task["parent"]]["feature"])
-    add_positions(rules, small, small.positions[slot, feature], feature, growth.totals)
+    sum_positions(rules, small, small.positions[slot, feature], feature, growth.totals)
     h, weight = task["impurity"], growth.totals[0]
     number = state[COUNT]
     write_node(growth, task, number, weight)
@@ -174,8 +185,8 @@ def make_small_node(table, rows, rules, growth, scratch, first, base):
     split["feature"] = feature
     here = np.uint64(small.positions[slot, feature])
     left = here & (np.uint64(cut) - ONE)
-    n_left, below = add_positions(rules, small, left, feature, scratch.sums[LEFT])
-    add_positions(rules, small, here & ~left, feature, scratch.sums[RIGHT])
+    n_left, below = sum_positions(rules, small, left, feature, scratch.sums[LEFT])
+    sum_positions(rules, small, here & ~left, feature, scratch.sums[RIGHT])
     write_sides(rules, growth, scratch, split, h)
     if split["is_leaf"]:
         return
@@ -193,14 +204,22 @@ def make_small_node(table, rows, rules, growth, scratch, first, base):
         small.positions[slot + ONE, feature] = np.uint32(left)
         small.positions[slot, feature] = np.uint32(here & ~left)
     else:
-        part_positions(small, slot, left, feature)
+        split_positions(small, slot, left, feature)
     push_task(rules, growth, split, start + n_left, end, False, split["impurity_right"])
     push_task(rules, growth, split, start, start + n_left, True, split["impurity_left"])
 
 
 @inner_kernel
-def add_positions(rules, small, positions, feature, totals):
+def sum_positions(rules, small, positions, feature, totals):
     """Write the totals of the rows at some positions of a list.
+
+    Parameters
+    ----------
+    rules : Rules
+    small : SmallSubtree
+    positions : uint32 or uint64, bits of the positions
+    feature : uint64, feature of the list
+    totals : float64, written; as in `Growth`
 
     Returns
     -------
@@ -234,7 +253,16 @@ def add_positions(rules, small, positions, feature, totals):
 
 @inner_kernel
 def draw_small_node(rules, growth, small, slot, n_known):
-    """Do the same as `draw_features`."""
+    """Do the same as `draw_features` for a node of a small subtree.
+
+    Parameters
+    ----------
+    rules : Rules
+    growth : Growth, written
+    small : SmallSubtree
+    slot : uint64, row of the node in ``small.positions``
+    n_known : number of features known to be constant; they come first in ``growth.features``
+    """
     features = growth.features
     draws = start_draws(features, n_known)
     n_search = 0
@@ -259,12 +287,12 @@ def draw_small_node(rules, growth, small, slot, n_known):
 def search_small_node(rows, rules, growth, scratch, slot, n_rows):
     """Return the index in ``visit`` of the best feature or -1, and the bit after its best split."""
     if rules.criterion == SQUARED_ERROR:
-        return search_means(rows, rules, growth, scratch.small, slot, n_rows)
+        return search_regression(rows, rules, growth, scratch.small, slot, n_rows)
     return search_classes(rows, rules, growth, scratch, slot, n_rows)
 
 
 @inner_kernel
-def search_means(rows, rules, growth, small, slot, n_rows):
+def search_regression(rows, rules, growth, small, slot, n_rows):
     """Do the same as `search_small_node` for regression."""
     n_visits = np.uint64(growth.state[VISITS])
     best = np.int64(-1)
@@ -378,7 +406,7 @@ def scan_squares(small, here, feature, left, totals, squares, best):
 
 
 @inner_kernel
-def part_positions(small, slot, left, feature):
+def split_positions(small, slot, left, feature):
     """Write the positions of both sides of a split in all lists.
 
     Parameters

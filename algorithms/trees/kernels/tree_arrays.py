@@ -19,7 +19,7 @@ from algorithms.runtime.interrupts import NEVER
 FLAG = np.uint32(1 << 31)
 ROW = np.uint32((1 << 31) - 1)
 BLOCK = 64  # entries scanned at once
-SMALL = 32  # maximum number of rows of a node whose subtree is grown by `small_subtree`
+MAX_SUBTREE_ROWS = 32  # maximum number of rows of a node whose subtree is grown by `small_subtree`
 CLOSE = np.float32(1e-7)  # scikit-learn's FEATURE_THRESHOLD: no split between values this close
 
 DISTINCT, EXACT, NEAR = 0, 1, 2
@@ -169,14 +169,14 @@ class SmallSubtree(NamedTuple):
     n_features is 0 if no subtree is grown by itself.
     """
 
-    row_at: np.ndarray  # uint8 (SMALL, n_features): the row at each position
-    bit_of: np.ndarray  # uint32 (SMALL, n_features): the bit of each row's position
+    row_at: np.ndarray  # uint8 (MAX_SUBTREE_ROWS, n_features): the row at each position
+    bit_of: np.ndarray  # uint32 (MAX_SUBTREE_ROWS, n_features): the bit of each row's position
     starts: np.ndarray  # uint32 (n_features,): bits of positions with a larger value than before
-    positions: np.ndarray  # uint32 (SMALL + 2, n_features): bits of the rows of waiting nodes
-    weight: np.ndarray  # float64 (SMALL,)
-    y: np.ndarray  # float64 (SMALL,)
-    weighted: np.ndarray  # float64 (SMALL,): weight times y
-    code: np.ndarray  # int64 (SMALL,): class codes
+    positions: np.ndarray  # uint32 (MAX_SUBTREE_ROWS + 2, n_features): bits of each waiting node
+    weight: np.ndarray  # float64 (MAX_SUBTREE_ROWS,)
+    y: np.ndarray  # float64 (MAX_SUBTREE_ROWS,)
+    weighted: np.ndarray  # float64 (MAX_SUBTREE_ROWS,): weight times y
+    code: np.ndarray  # int64 (MAX_SUBTREE_ROWS,): class codes
     rest: np.ndarray  # uint32 (n_features,): positions of a searched feature not scanned yet
     cut: np.ndarray  # uint32 (n_features,): bit of the first position right of its best split
     n_left: np.ndarray  # float64 (n_features,): weight of the scanned rows

@@ -19,15 +19,16 @@ from algorithms.gbdt.kernels.booster_arrays import (
 from algorithms.gbdt.kernels.constrained_split import scan_constrained
 from algorithms.gbdt.kernels.narrow_leaf import (
     factor_to_exceed,
-    limits_of_scores,
     scan_constrained_sums,
     scan_sums,
+    score_limits,
 )
 from algorithms.gbdt.kernels.split import NodeStats, scan
 from algorithms.gbdt.params import make_rules
 from algorithms.histogram_boosting import HistogramBoostingRegressor
-from algorithms.runtime.cell_lanes import WIDTH, take_sums
+from algorithms.runtime.cell_lanes import take_sums
 from algorithms.runtime.jit import kernel
+from algorithms.runtime.vector_lanes import WIDTH
 
 scan, scan_sums = callable_kernel(scan), callable_kernel(scan_sums)
 scan_constrained = callable_kernel(scan_constrained)
@@ -38,7 +39,7 @@ scan_constrained_sums = callable_kernel(scan_constrained_sums)
 def take_two(entries, first, count, sums, rest, stats, rest_stats, best):
     """Call `take_sums`; return its result."""
     places = np.uint64(first), np.uint64(count)
-    limits = limits_of_scores(stats), limits_of_scores(rest_stats)
+    limits = score_limits(stats), score_limits(rest_stats)
     factors = factor_to_exceed(best, stats), factor_to_exceed(best, rest_stats)
     return take_sums(entries, *places, sums, rest, limits, factors)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
 from algorithms.trees import grower
 
-SMALL = grower.SMALL
+MAX_SUBTREE_ROWS = grower.MAX_SUBTREE_ROWS
 new_scratch = grower.new_scratch
 
 
@@ -22,7 +22,7 @@ def general_scratch(m, rules, _n_features=0, *, ranked=False):
 
 @given(
     seed=seeds,
-    n=st.integers(2, 4 * SMALL),
+    n=st.integers(2, 4 * MAX_SUBTREE_ROWS),
     n_classes=st.sampled_from([0, 2, 5]),
     weights=st.sampled_from(["unit", "integer", "float"]),
     changes=st.sampled_from(
@@ -56,7 +56,7 @@ def test_small_subtrees_are_grown_by_their_own_kernel(estimator):
         made[-1].small.weight[:] = np.nan
         return made[-1]
 
-    X = np.random.default_rng(0).normal(size=(8 * SMALL, 3))
+    X = np.random.default_rng(0).normal(size=(8 * MAX_SUBTREE_ROWS, 3))
     with patch.object(grower, "new_scratch", recorded_scratch):
         estimator(random_state=0).fit(X, X[:, 0] * X[:, 1] > 0.0)
     assert np.isfinite(made[0].small.weight[0])

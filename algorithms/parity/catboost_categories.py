@@ -170,7 +170,7 @@ class CatBoostCategoryGrower(CatBoostGrower):
         split = self._static_split(chosen[0]) if chosen[1] is None else self._statistic(*chosen)
         self._mark_used(split)
         if self.penalties is not None:
-            self.penalties.use(columns_of_split(split))
+            self.penalties.mark_used(columns_of_split(split))
         self.splits.append(split)
         return len(self.splits) - 1, split.bin
 

@@ -7,7 +7,6 @@ that assign rows to leaves. With ``has_time`` the only permutation is the order 
 
 from dataclasses import dataclass
 from functools import cached_property
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -15,9 +14,13 @@ from algorithms.gbdt.sampling import seed_of
 from algorithms.symmetric.combination_search import CombinationSearch
 from algorithms.symmetric.derived_columns import Indicator
 from algorithms.symmetric.derived_files import describe_parts, read_parts
-from algorithms.symmetric.feature_penalties import columns_of_source, columns_of_split
+from algorithms.symmetric.feature_penalties import (
+    columns_of_projection,
+    columns_of_source,
+    columns_of_split,
+)
 from algorithms.symmetric.grower import SMALL, SymmetricGrower, quantiles_of
-from algorithms.symmetric.kernels.category_tree import BIN, LISTED
+from algorithms.symmetric.kernels.category_tree import BIN, LISTED, STATIC
 from algorithms.symmetric.kernels.partition import find_leaves
 from algorithms.symmetric.tree_split import GrownCategoricalTree, TreeSplit
 
@@ -151,13 +154,12 @@ class CategoryGrower(SymmetricGrower):
         """Return the number of the best split in this tree, and its bin."""
         number = self.n_splits
         self.n_splits += 1
-        if self.penalties is None:
-            return number, self.search.choose(number, quantiles_of(noise), seed)
-        score_of = self._penalize_level(usable)
+        penalized = None if self.penalties is None else self._penalize_level(usable)
         split_bin = self.search.choose(number, quantiles_of(noise), seed)
-        combination, column, _ = self.search.splits[number].tolist()
-        self.penalties.before = score_of(combination, column)
-        self.penalties.use(columns_of_split(self.search.make_split(number)))
+        if penalized is not None:
+            combination, column, _ = self.search.splits[number].tolist()
+            self.penalties.parent_score = float(penalized[combination][column])
+            self.penalties.mark_used(columns_of_split(self.search.make_split(number)))
         return number, split_bin
 
     def _columns_of(self, candidates):
@@ -176,9 +178,10 @@ class CategoryGrower(SymmetricGrower):
 
         Returns
         -------
-        function of a combination (negative: none) and a column or statistic: its penalized score
+        dict, number of a combination → penalized scores of its statistics, float64; `STATIC` →
+        those of the static columns
         """
-        penalties, tree = self.penalties, self.search.tree
+        tree = self.search.tree
         search, scores = tree.search, tree.candidates.score
         n_listed = int(search.state[LISTED])
         listed, slots = search.listed[:n_listed], search.listed_slots[:n_listed]
@@ -186,34 +189,33 @@ class CategoryGrower(SymmetricGrower):
         most = max([1.0, *self.levels[usable].tolist(), *levels.tolist()])
         power = -self.params.model_size_reg
 
-        def replace(values, columns, factor):
-            penalized = penalties.penalize(values, columns) * factor
-            gains = penalties.weigh(penalized - penalties.before, columns)
-            return penalized, gains / factor
-
         factor = np.where(self.is_exempt[usable], 1.0, (1.0 + self.levels[usable] / most) ** power)
-        given = self.best_score[usable], self._columns_of(usable), factor
-        static = dict(zip(usable.tolist(), replace(*given)[0].tolist(), strict=True))
-        self.best_score[usable] = replace(*given)[1]
-        found = {}
+        penalized = {STATIC: np.empty(len(self.sources))}
+        penalized[STATIC][usable], self.best_score[usable] = self._penalized_gains(
+            self.best_score[usable], self._columns_of(usable), factor
+        )
         for c, number in enumerate(listed.tolist()):
-            columns = columns_of_source(self._statistic_of(number))
+            columns = columns_of_projection(self.search.read_key(search.keys[number].tolist()))
             is_exempt = search.is_exempt[number]
             factor = np.where(is_exempt, 1.0, (1.0 + levels[c] / most) ** power)
-            given = scores[c].copy(), [columns] * scores.shape[1], factor
-            found[number], scores[c] = replace(*given)
+            penalized[number], scores[c] = self._penalized_gains(
+                scores[c], [columns] * scores.shape[1], factor
+            )
+        return penalized
 
-        def score_of(combination, column):
-            return static[column] if combination < 0 else float(found[combination][column])
+    def _penalized_gains(self, scores, columns, factor):
+        """Return the penalized scores, and the gains before the factor of `model_size_reg`.
 
-        return score_of
+        Parameters
+        ----------
+        scores, factor : float64 (n,)
+        columns : list of n tuples of columns of X
+        """
+        penalized = self.penalties.penalize(scores, columns) * factor
+        gains = self.penalties.weight_gains(penalized - self.penalties.parent_score, columns)
+        return penalized, gains / factor
 
-    def _statistic_of(self, number):
-        """Return an object with the `Projection` of a combination of this level."""
-        key = self.search.tree.search.keys[number].tolist()
-        return SimpleNamespace(projection=self.search.read_key(key))
-
-    def _penalties(self, levels, is_exempt):
+    def _model_size_factors(self, levels, is_exempt):
         """Return the factor of each score: below 1 for statistics that no tree has used.
 
         Parameters

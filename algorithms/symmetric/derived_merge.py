@@ -24,29 +24,30 @@ def merge_derived(first, second):
     merged : DerivedColumns
     numbers : int64 (n,), number of each derived column of the second model among the merged ones
     """
-    both = [derived_files.describe(derived_files.to_hashed(one)) for one in (first, second)]
+    models = [derived_files.describe(derived_files.to_hashed(one)) for one in (first, second)]
     projections, places = [], {}  # place of each hash, by the parts of a projection
-    for saved in both:
-        for one in saved["projections"]:
-            key = key_of(one)
+    for model in models:
+        for projection in model["projections"]:
+            key = key_of(projection)
             if key not in places:
                 places[key] = {}
-                projections.append({name: one[name] for name in PARTS})
-            for own in one["hashes"]:
-                places[key].setdefault(own, len(places[key]))
+                projections.append({name: projection[name] for name in PARTS})
+            for level in projection["hashes"]:
+                places[key].setdefault(level, len(places[key]))
     tables, features = [], []
-    for saved in both:
+    for model in models:
         numbers = []
         offset = len(tables)
-        tables += [move_table(table, saved["projections"], places) for table in saved["tables"]]
-        for one in saved["features"]:
-            moved = {**one, "table": one["table"] + offset} if "table" in one else one
+        tables += [move_table(table, model["projections"], places) for table in model["tables"]]
+        for feature in model["features"]:
+            has_table = "table" in feature
+            moved = {**feature, "table": feature["table"] + offset} if has_table else feature
             if moved not in features:
                 features.append(moved)
             numbers.append(features.index(moved))
-    for one in projections:
-        one["hashes"] = list(places[key_of(one)])
-    merged = {**both[0], "projections": projections, "tables": tables, "features": features}
+    for projection in projections:
+        projection["hashes"] = list(places[key_of(projection)])
+    merged = {**models[0], "projections": projections, "tables": tables, "features": features}
     n_columns = first.n_features + len(features)
     return derived_files.read(merged, n_columns), np.array(numbers, np.int64)
 
@@ -65,9 +66,9 @@ def move_table(table, projections, places):
     projections : list of dict, those of its model
     places : dict of dict, places of the hashes by the parts of a projection
     """
-    own = projections[table["projection"]]
-    key = key_of(own)
+    projection = projections[table["projection"]]
+    key = key_of(projection)
     counts = np.array(table["counts"])
     moved = np.zeros((len(places[key]), *counts.shape[1:]), counts.dtype)
-    moved[[places[key][one] for one in own["hashes"]]] = counts
+    moved[[places[key][level] for level in projection["hashes"]]] = counts
     return {**table, "projection": list(places).index(key), "counts": moved.tolist()}

@@ -35,11 +35,11 @@ class FeaturePenalties:
         self.weights, self.first_use, self.per_object = weights, first_use, per_object
         self.coefficient = np.float32(coefficient)
         self.is_used = np.zeros(len(weights), bool)
-        self.before, self.n_rows = 0.0, np.float32(0.0)
+        self.parent_score, self.n_rows = 0.0, np.float32(0.0)
 
     def start_tree(self, n_rows):
         """Begin a tree of some sampled rows."""
-        self.before, self.n_rows = 0.0, np.float32(n_rows)
+        self.parent_score, self.n_rows = 0.0, np.float32(n_rows)
 
     def penalize(self, scores, columns):
         """Return the scores minus the penalties.
@@ -49,10 +49,9 @@ class FeaturePenalties:
         scores : float64 (n,)
         columns : int64 (n,), or list of n tuples of columns
         """
-        of_rows = self.per_object * self.n_rows
-        penalties = [np.where(self.is_used, 0, one) for one in (self.first_use, of_rows)]
-        for own in penalties:
-            total = add_up(own.astype(np.float32), columns) * self.coefficient
+        for penalty in (self.first_use, self.per_object * self.n_rows):
+            unused = np.where(self.is_used, 0, penalty).astype(np.float32)
+            total = sum_by_candidate(unused, columns) * self.coefficient
             scores = scores - total.astype(np.float64)
         return scores
 
@@ -60,52 +59,55 @@ class FeaturePenalties:
         """Return the weight of each candidate, float64 (n,); columns as in `penalize`."""
         if isinstance(columns, np.ndarray):
             return self.weights[columns].astype(np.float64)
-        found = [np.prod(self.weights[list(own)], dtype=np.float32) for own in columns]
-        return np.array(found, np.float64)
+        weights = [np.prod(self.weights[list(several)], dtype=np.float32) for several in columns]
+        return np.array(weights, np.float64)
 
-    def weigh(self, gains, columns):
+    def weight_gains(self, gains, columns):
         """Return the gains times the weights; −∞ stays."""
         return np.where(np.isneginf(gains), gains, gains * self.weights_of(columns))
 
-    def choose(self, scores, columns):
-        """Return the number of the candidate with the largest gain, and use its columns.
+    def pick_best_candidate(self, scores, columns):
+        """Return the number of the candidate with the largest gain, and mark its columns as used.
 
         Parameters
         ----------
         scores : float64 (n,), penalized
         columns : as in `penalize`
         """
-        at = int(self.weigh(scores - self.before, columns).argmax())
-        self.before = scores[at]
-        self.use(columns[at])
-        return at
+        best = int(self.weight_gains(scores - self.parent_score, columns).argmax())
+        self.parent_score = scores[best]
+        self.mark_used(columns[best])
+        return best
 
-    def use(self, columns):
+    def mark_used(self, columns):
         """Record that the model uses one or several columns."""
         self.is_used[np.atleast_1d(columns)] = True
 
 
-def add_up(values, columns):
+def sum_by_candidate(values, columns):
     """Return the float32 sum of the values of each candidate's columns."""
     if isinstance(columns, np.ndarray):
         return values[columns]
-    found = np.zeros(len(columns), np.float32)
-    for number, own in enumerate(columns):
-        for column in own:
-            found[number] += values[column]
-    return found
+    sums = np.zeros(len(columns), np.float32)
+    for candidate, several in enumerate(columns):
+        for column in several:
+            sums[candidate] += values[column]
+    return sums
 
 
 def columns_of_source(source):
-    """Return the columns of X of an `Indicator` or a `Statistic`, tuple.
+    """Return the columns of X of an `Indicator` or a `Statistic`, tuple."""
+    projection = getattr(source, "projection", None)
+    return (source.column,) if projection is None else columns_of_projection(projection)
+
+
+def columns_of_projection(projection):
+    """Return the columns of X of a `Projection`, tuple.
 
     A column with several borders in a combination counts once for each.
     """
-    projection = getattr(source, "projection", None)
-    if projection is None:
-        return (source.column,)
     parts = *projection.borders, *projection.levels
-    return (*projection.columns, *(one[0] for one in parts))
+    return (*projection.columns, *(part[0] for part in parts))
 
 
 def columns_of_split(split):
@@ -127,16 +129,17 @@ def read_penalties(params, names, n_features):
     ValueError, TypeError
         If a parameter cannot be parsed, or the training does not support it.
     """
-    given = [read_numbers(getattr(params, name), name, names, n_features) for name in DEFAULTS]
-    usual = zip(given, DEFAULTS.values(), strict=True)
-    if all((values == default).all() for values, default in usual):
+    weights, first_use, per_object = (
+        read_numbers(getattr(params, name), name, names, n_features) for name in DEFAULTS
+    )
+    if (weights == 1.0).all() and not first_use.any() and not per_object.any():
         return None
-    if given[2].any() and params.grow_policy != "SymmetricTree":
+    if per_object.any() and params.grow_policy != "SymmetricTree":
         raise ValueError(
             "per_object_feature_penalties needs grow_policy='SymmetricTree': use "
             "first_feature_use_penalties"
         )
-    return FeaturePenalties(*given, params.penalties_coefficient)
+    return FeaturePenalties(weights, first_use, per_object, params.penalties_coefficient)
 
 
 def read_numbers(wanted, parameter, names, n_features):
@@ -150,36 +153,50 @@ def read_numbers(wanted, parameter, names, n_features):
     names : list of the columns' names, or empty
     n_features : int
     """
-    found = np.full(n_features, DEFAULTS[parameter], np.float32)
+    numbers_by_column = np.full(n_features, DEFAULTS[parameter], np.float32)
     if wanted is None:
-        return found
+        return numbers_by_column
     if isinstance(wanted, str):
-        wanted = read_number_text(wanted, parameter)
+        example = "(1,0.5)' or 'age:0.5,3:2"
+        if ":" in wanted:
+            wanted = parse_column_numbers(wanted, parameter, float, example)
+        else:
+            wanted = read_text(wanted, parameter, example)
     columns = list(range(len(wanted)))
     if isinstance(wanted, dict):
-        columns = [find_column(one, n_features, names, parameter) for one in wanted]
+        columns = [find_column(column, n_features, names, parameter) for column in wanted]
         wanted = list(wanted.values())
     if len(columns) > n_features:
         raise ValueError(f"{parameter} has {len(columns)} numbers; X has {n_features} columns")
     numbers = np.asarray(wanted, np.float64)
     if numbers.ndim != 1 or not (np.isfinite(numbers) & (numbers >= 0.0)).all():
         raise ValueError(f"{parameter} must hold finite numbers of at least 0")
-    found[columns] = numbers
-    return found
+    numbers_by_column[columns] = numbers
+    return numbers_by_column
 
 
-def read_number_text(text, parameter):
-    """Return the list or the dict that a text stands for."""
-    example = "(1,0.5)' or 'age:0.5,3:2"
-    if ":" not in text:
-        return read_text(text, parameter, example)
-    found = {}
+def parse_column_numbers(text, parameter, convert, example):
+    """Return the dict of CatBoost's text "column:number,column:number", by column number or name.
+
+    Parameters
+    ----------
+    text : str
+    parameter : str
+    convert : int or float, the type of the numbers
+    example : str, for the error message
+
+    Raises
+    ------
+    ValueError
+        If the text cannot be parsed.
+    """
+    numbers = {}
     for pair in text.strip("()[]{} ").split(","):
         column, _, number = pair.rpartition(":")
         column = column.strip()
         try:
-            found[int(column) if column.isdigit() else column] = float(number)
+            numbers[int(column) if column.isdigit() else column] = convert(number)
         except ValueError:
             message = f"{parameter}={text!r} cannot be read: write it as in '{example}'"
             raise ValueError(message) from None
-    return found
+    return numbers

@@ -396,13 +396,13 @@ class SymmetricGrower:
         """Return the gains of candidates times the weights of their columns."""
         if self.penalties is None:
             return gains
-        return self.penalties.weigh(gains, self._columns_of(candidates))
+        return self.penalties.weight_gains(gains, self._columns_of(candidates))
 
     def _choose_gain(self, candidates, scores):
         """Return the place of the best candidate, by its penalized score."""
         if self.penalties is None:
             return int(scores.argmax())
-        return self.penalties.choose(scores, self._columns_of(candidates))
+        return self.penalties.pick_best_candidate(scores, self._columns_of(candidates))
 
     def _column(self, f):
         """Return the bins of a feature, uint8 (n_rows,)."""

@@ -61,7 +61,7 @@ class LeafwiseCategoryGrower(CategoricalNodes, LeafwiseGrower, CategoryGrower):
 
     def _choose(self, scores, unsplit):
         """Return the best split of a leaf and its gain; parameters are those of the base class."""
-        factors = self._penalties(self.levels[self.usable], self.is_exempt[self.usable])
+        factors = self._model_size_factors(self.levels[self.usable], self.is_exempt[self.usable])
         gains = self._penalized(self.usable, scores) * factors - unsplit
         at = int(self._weighted(self.usable, gains).argmax())
         f = int(self.usable[at])

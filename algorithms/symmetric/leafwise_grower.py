@@ -156,7 +156,7 @@ class LeafwiseGrower(SymmetricGrower):
         """Split a leaf; return the left child, which keeps its number, and the right one."""
         f, split_bin = leaf.split
         if self.penalties is not None:
-            self.penalties.use(self._columns_of_split(f))
+            self.penalties.mark_used(self._columns_of_split(f))
         node, new = len(self.nodes), len(self.leaves)
         self.nodes.append([f, split_bin, ~leaf.number, ~new])
         if leaf.parent is not None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from algorithms.estimator.constraints import read_signs
 from algorithms.symmetric.boosting import Booster
+from algorithms.symmetric.feature_penalties import parse_column_numbers
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.leaf_values import LeafEstimator
 
@@ -37,7 +38,7 @@ def read_monotone(params, names, objective, n_features, categorical):
     """
     wanted = params.monotone_constraints
     if isinstance(wanted, str) and ":" in wanted:
-        wanted = parse_constraint_text(wanted)
+        wanted = parse_column_numbers(wanted, "monotone_constraints", int, "age:1,price:-1")
     signs = read_signs(wanted, n_features, names)
     if not signs.any():
         return signs
@@ -55,20 +56,6 @@ def read_monotone(params, names, objective, n_features, categorical):
     if not is_single or objective.is_pairwise:
         raise ValueError(f"{name} is not supported for loss {objective.name}")
     return signs
-
-
-def parse_constraint_text(text):
-    """Return the dict of CatBoost's text "column:sign,column:sign", columns by number or name."""
-    found = {}
-    for pair in text.strip("()[]{} ").split(","):
-        column, _, sign = pair.rpartition(":")
-        column, sign = column.strip(), sign.strip()
-        if not column or sign not in ("-1", "0", "1"):
-            raise ValueError(
-                f"monotone_constraints={text!r} cannot be read: write it as in 'age:1,price:-1'"
-            )
-        found[int(column) if column.isdigit() else column] = int(sign)
-    return found
 
 
 class MonotoneLeafEstimator(LeafEstimator):

@@ -110,9 +110,11 @@ class OrderedCategoryGrower(SegmentHistograms, CategoryGrower):
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
             scores = scores + noise * NORMAL[drawn]
-        scores = scores * self._penalties(levels, is_exempt)
-        choose = self.penalties.choose if columns is not None else np.argmax
-        at = int(choose(*((scores, columns) if columns is not None else (scores,))))
+        scores = scores * self._model_size_factors(levels, is_exempt)
+        if columns is None:
+            at = int(scores.argmax())
+        else:
+            at = self.penalties.pick_best_candidate(scores, columns)
         if at < len(usable):
             f = int(usable[at])
             split = self.make_split(f, int(self.best_bin[f]), self.table.columns[f])

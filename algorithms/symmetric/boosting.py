@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import softmax
 
 from algorithms.gbdt.sampling import seed_of
-from algorithms.symmetric.kernels import leaf_sums as kinds
 from algorithms.symmetric.kernels.leaf_sums import (
     DER2,
+    SOFTMAX,
     differentiate,
     differentiate_classes,
     sum_leaves,
@@ -25,7 +25,7 @@ from algorithms.symmetric.shrinkage import shrink_factor, shrink_scores
 
 ROWS = 8192  # rows whose derivatives one task computes
 SAMPLE, GROWTH = range(2)  # salts of seeds
-LEAST = 1e-30  # curvature of a row, so that a row without one still counts with its gradient
+MIN_CURVATURE = 1e-30  # of a row, so that a row without curvature counts with its gradient
 NEWTON_SCORES = ("NewtonL2", "NewtonCosine")  # with curvatures as weights
 
 
@@ -117,7 +117,7 @@ class Booster:
 
         def share(first, last):
             rows = first * ROWS, min(last * ROWS, n_rows)
-            if objective.kind == kinds.SOFTMAX:
+            if objective.kind == SOFTMAX:
                 work = np.empty(len(score))
                 differentiate_classes(score, y, weight, work, g, *rows)
             else:
@@ -145,21 +145,21 @@ class Booster:
         """
         if self.params.score_function not in NEWTON_SCORES:
             return self.weight
-        found = self._curvature(np.empty(self.score.shape, np.float32))
+        found = self._row_curvature(np.empty(self.score.shape, np.float32))
         return found if len(found) > 1 else found[0]
 
-    def _curvature(self, out):
-        """Return the curvature of the loss in each score of each row, at least `LEAST`.
+    def _row_curvature(self, out):
+        """Return the curvature of the loss in each score of each row, at least `MIN_CURVATURE`.
 
         Parameters
         ----------
         out : float32 (n_scores, n_rows), written
         """
         objective = self.objective
-        if objective.kind == kinds.SOFTMAX:
+        if objective.kind == SOFTMAX:
             p = softmax(self.score, axis=0)
             weight = self.weight if len(self.weight) else 1.0
-            return np.maximum((p * (1.0 - p) * weight).astype(np.float32), LEAST)
+            return np.maximum((p * (1.0 - p) * weight).astype(np.float32), MIN_CURVATURE)
 
         n_rows, kind = len(self.y), (objective.kind, objective.slope)
 
@@ -171,7 +171,7 @@ class Booster:
                 sums = np.zeros((1, len(y), 3))
                 given = self.score[0, rows], y, weight, leaf_of, len(y)
                 sum_leaves(*kind, *given, sums, 0, 1)
-                out[0, rows] = np.maximum(-sums[0, :, DER2], LEAST)
+                out[0, rows] = np.maximum(-sums[0, :, DER2], MIN_CURVATURE)
 
         self.workers.share(share, -(-len(self.y) // ROWS))
         return out

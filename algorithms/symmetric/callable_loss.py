@@ -17,7 +17,7 @@ import numpy as np
 
 from algorithms.symmetric.boosting import Booster
 from algorithms.symmetric.kernels import leaf_sums as kinds
-from algorithms.symmetric.leaf_values import LeafEstimator
+from algorithms.symmetric.leaf_values import LeafEstimator, sum_columns
 from algorithms.symmetric.objectives import CALLABLE, Objective
 
 OF_RANGE, OF_CLASSES = "calc_ders_range", "calc_ders_multi"
@@ -133,9 +133,7 @@ class CallableLeafEstimator(LeafEstimator):
         if self.objective.has_classes:
             h = h[(slice(None), *np.triu_indices(len(g)))].T
         weight = self.weight if len(self.weight) else np.ones(len(self.y))
-        columns = *g, *np.atleast_2d(h), weight
-        given = grown.leaf_of, grown.n_leaves
-        return np.stack([np.bincount(given[0], one, given[1]) for one in columns], axis=1)
+        return sum_columns([*g, *np.atleast_2d(h), weight], grown)
 
     def _step(self, sums):
         """Return the step of each leaf, (n_leaves, n_scores); 0 without rows."""

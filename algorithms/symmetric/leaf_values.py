@@ -185,13 +185,16 @@ class LeafEstimator:
         """Return `_sums` with the noise of Langevin boosting, if any."""
         sums = self._sums(score, grown)
         if self.langevin is not None:
-            self.langevin.add_to_sums(sums, self._curvature(sums), self.l2)
+            self.langevin.add_to_sums(sums, self._leaf_curvature(sums), self.l2)
         return sums
 
-    def _curvature(self, sums):
-        """Return −ΣH of each score from sums of leaves, float64 (n_leaves, n_scores)."""
+    def _leaf_curvature(self, sums):
+        """Return −ΣH of each score from sums of leaves, float64 (n_leaves, n_scores).
+
+        With several scores, the sums of H are the upper triangle of its matrix.
+        """
         k = self.objective.n_scores
-        if self.objective.kind != kinds.SOFTMAX:
+        if k == 1:
             return -sums[:, DER2 : DER2 + 1]
         diagonal = [k + row * k - row * (row - 1) // 2 for row in range(k)]
         return -sums[:, diagonal]
@@ -313,6 +316,18 @@ class DecreaseProof:
         return largest_proven_step(
             sums, changes, n_rows, self.n_added, self.max_abs_score, self.bound
         )
+
+
+def sum_columns(columns, grown):
+    """Return the sums of some columns over the rows of each leaf, float64 (n_leaves, n_columns).
+
+    Parameters
+    ----------
+    columns : list of float (n_rows,)
+    grown : GrownTree
+    """
+    sums = [np.bincount(grown.leaf_of, column, grown.n_leaves) for column in columns]
+    return np.stack(sums, axis=1)
 
 
 def solve_positive(matrix, right):

@@ -11,6 +11,7 @@ from algorithms.estimator.library_versions import AS_CATBOOST
 from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
 from algorithms.symmetric.boosting import NEWTON_SCORES
 from algorithms.symmetric.borders import CHOOSERS
+from algorithms.symmetric.callable_loss import METRIC_METHODS
 from algorithms.symmetric.ctr_options import read_ctrs
 from algorithms.symmetric.kernels.leaf_sums import QUANTILE, SOFTMAX
 from algorithms.symmetric.langevin import resolve_langevin
@@ -67,8 +68,8 @@ CONSTRAINTS = {
     "per_object_feature_penalties": ["array-like", dict, str, None],
     "penalties_coefficient": [AT_LEAST_0],
     "loss_function": [str, HasMethods("calc_ders_range"), HasMethods("calc_ders_multi"), None],
-    "eval_metric": [str, callable, HasMethods(["evaluate", "get_final_error"]), None],
-    "custom_metric": [str, list, tuple, HasMethods(["evaluate", "get_final_error"]), None],
+    "eval_metric": [str, callable, HasMethods(list(METRIC_METHODS)), None],
+    "custom_metric": [str, list, tuple, HasMethods(list(METRIC_METHODS)), None],
     "model_shrink_rate": [AT_LEAST_0, None],
     "model_shrink_mode": [StrOptions({"Constant", "Decreasing"})],
     "langevin": ["boolean", None],
@@ -188,7 +189,7 @@ def check_score_function(params, objective):
         raise ValueError(f"score_function={name!r} is not supported with parity='catboost'")
     if params.boosting_type == "Ordered":
         raise ValueError(f"score_function={name!r} needs boosting_type='Plain'")
-    if objective.kind == QUANTILE or objective.has_several_outputs:
+    if objective.kind in (QUANTILE, CALLABLE) or objective.has_several_outputs:
         raise ValueError(
             f"score_function={name!r} needs second derivatives, which are not used for loss "
             f"{objective.name}: use 'L2' or 'Cosine'"

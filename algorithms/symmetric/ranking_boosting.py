@@ -6,7 +6,7 @@ that their mean over the rows is 0: the same number added to all scores changes 
 
 import numpy as np
 
-from algorithms.symmetric.boosting import LEAST, Booster
+from algorithms.symmetric.boosting import MIN_CURVATURE, Booster
 from algorithms.symmetric.kernels.leaf_sums import DER1, DER2, WEIGHT
 from algorithms.symmetric.leaf_values import MIN_WEIGHT, LeafEstimator
 from algorithms.symmetric.query_pairs import query_weights
@@ -86,9 +86,9 @@ class RankingBooster(Booster):
         """Return the `PairLeafEstimator`; the parameters are those of `LeafEstimator`."""
         return PairLeafEstimator(self.derivatives, self.seed, *given)
 
-    def _curvature(self, out):
+    def _row_curvature(self, out):
         """Return the sums of the curvatures of the pairs of each row, as in the base class."""
-        out[0] = np.maximum(-self.sums[DER2], LEAST)
+        out[0] = np.maximum(-self.sums[DER2], MIN_CURVATURE)
         return out
 
     def _differentiate(self, score, y, weight, g):

@@ -160,6 +160,8 @@ class PairDerivatives:
 def draw_pairs(objective, label, bounds, weight, raw):
     """Return pairs of neighbors in the orders that YetiRank draws, with their weights.
 
+    The seed is always 0, so the loss of a model does not change from call to call.
+
     Parameters
     ----------
     objective : RankingObjective, YetiRank
@@ -167,6 +169,10 @@ def draw_pairs(objective, label, bounds, weight, raw):
     bounds : from `query_pairs.read_group_id`
     weight : float64 (n_queries,)
     raw : float64 (n_rows,), raw scores
+
+    Returns
+    -------
+    Pairs, of different labels only
     """
     rng, n_rows = np.random.default_rng(0), len(label)
     query = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))

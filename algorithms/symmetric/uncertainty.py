@@ -16,7 +16,7 @@ import numpy as np
 
 from algorithms.symmetric.boosting import Booster
 from algorithms.symmetric.kernels.exponential import exponentiate
-from algorithms.symmetric.leaf_values import LeafEstimator
+from algorithms.symmetric.leaf_values import LeafEstimator, sum_columns
 
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -62,10 +62,9 @@ class NormalLeafEstimator(LeafEstimator):
         residual, q = scaled_squares(self.y, score)
         weight = self.weight if len(self.weight) else np.ones(len(self.y))
         columns = residual * weight, (q - 1.0) * weight, -weight, -2.0 * q * weight, weight
-        given = grown.leaf_of, grown.n_leaves
-        return np.stack([np.bincount(given[0], one, given[1]) for one in columns], axis=1)
+        return sum_columns(columns, grown)
 
-    def _curvature(self, sums):
+    def _leaf_curvature(self, sums):
         """Return −ΣH of both scores from sums of leaves, float64 (n_leaves, 2)."""
         return -sums[:, 2:4]
 

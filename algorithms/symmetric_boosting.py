@@ -207,7 +207,7 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
         """Return class codes, float64; store the class labels."""
         if self.class_names is not None:
             self.classes_ = read_class_names(self.class_names, self._initial.labels)
-            codes = codes_in_order(self.classes_, y, "y")
+            codes = codes_in_order(self.classes_, y, "y has labels that class_names does not have")
         else:
             self.classes_, codes = code_labels(y, self._initial.labels)
         self.n_classes_ = len(self.classes_)
@@ -224,10 +224,10 @@ class SymmetricBoostingClassifier(VirtualEnsembles, ClassifierMixin, BaseSymmetr
             raise ValueError("all rows with a positive sample_weight belong to one class")
 
     def _encode_y(self, y):
-        """Return the class codes of an evaluation set's labels."""
-        if self.class_names is not None or (np.sort(self.classes_) != self.classes_).any():
-            return codes_in_order(self.classes_, y, "eval_set")
-        return codes_among(self.classes_, y, "eval_set has labels that y does not have")
+        """Return the class codes of labels, such as those of an evaluation set."""
+        is_sorted = (np.sort(self.classes_) == self.classes_).all()
+        encode = codes_among if is_sorted else codes_in_order
+        return encode(self.classes_, y, "there are labels that the model does not have")
 
     def predict_proba(self, X, ntree_start=0, ntree_end=0):
         """Return the probabilities of the classes, float64 (n_rows, n_classes).
@@ -278,7 +278,7 @@ class SymmetricBoostingRegressor(
 
     Parameters
     ----------
-    loss_function : str, optional
+    loss_function : str or object with ``calc_ders_range``, optional
         "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Expectile:alpha=0.9", "Huber:delta=1",
         "Poisson", "Tweedie:variance_power=1.5" or "CrossEntropy". The predictions of Poisson and
         Tweedie are means. With "MultiQuantile:alpha=0.1,0.5,0.9" predictions have a column for

@@ -131,9 +131,9 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         n_tables = len(read_tables(eval_set, may_be_one=True))
         of_tables = read_eval_ids(eval_group_id, n_tables)
         queries = TrainingQueries(ids, pairs, pairs_weight, of_tables)
-        rows, listening = (X, y, sample_weight), (callbacks, None)
+        rows = X, y, sample_weight
         initial = InitialScores(init_model, kind=type(self))
-        return self._fit(rows, eval_set, given, queries, initial, listening)
+        return self._fit(rows, eval_set, given, queries, initial, callbacks)
 
     def score(self, X, y, group_id=None, top=None, type="Base"):  # noqa: A002 - CatBoost's name
         """Return the mean NDCG of the queries.
@@ -192,7 +192,7 @@ class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
         """Return a metric, as `find_ranking_metric` does; None means that of the loss."""
         return find_ranking_metric(wanted, self._objective)
 
-    def _loss_measure(self, rows, raw):
+    def _make_loss_function(self, rows, raw):
         """Return a function that measures the loss of raw scores, as in the base class.
 
         It is the loss of the given or all pairs for PairLogit. YetiRank has the negative NDCG, or

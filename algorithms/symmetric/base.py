@@ -56,7 +56,7 @@ from algorithms.symmetric.snapshots import Snapshot, find_path
 from algorithms.symmetric.uncertainty import NormalBooster
 
 ALL_EQUAL = np.empty(0, np.float32)
-OWN_BOOSTERS = {NORMAL: NormalBooster, CALLABLE: CallableBooster}
+BOOSTER_OF_KIND = {NORMAL: NormalBooster, CALLABLE: CallableBooster}
 
 
 class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
@@ -64,7 +64,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     _parameter_constraints: ClassVar = CONSTRAINTS
     _parameter_table: ClassVar = CATBOOST
-    _follows_catboost = False  # record metrics of training rows, ignore early stopping without any
+    # Whether to record metrics of the training rows, and to ignore early stopping without an
+    # evaluation set.
+    _is_catboost_drop_in = False
 
     def __init__(
         self,
@@ -203,10 +205,18 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         }
         initial = InitialScores(init_model, baseline, eval_baseline, type(self))
         rows = X, y, sample_weight
-        listening = callbacks, eval_sample_weight
-        return self._fit(rows, eval_set, given, initial=initial, listening=listening)
+        return self._fit(rows, eval_set, given, None, initial, callbacks, eval_sample_weight)
 
-    def _fit(self, rows, eval_set, given, queries=None, initial=None, listening=(None, None)):
+    def _fit(
+        self,
+        rows,
+        eval_set,
+        given,
+        queries=None,
+        initial=None,
+        callbacks=None,
+        eval_weights=None,
+    ):
         """Train a copy with resolved parameter names, and take its fitted attributes.
 
         Parameters
@@ -216,7 +226,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         given : dict, parameters that replace those of the constructor unless they are None
         queries : TrainingQueries of a ranking, or None
         initial : InitialScores, or None
-        listening : (callbacks, weights of the evaluation sets), each a list or None
+        callbacks : list of objects, or None
+        eval_weights : list with the weights of each evaluation set, or None
         """
         core = self._resolved()
         for name, value in given.items():
@@ -228,27 +239,29 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         rows = as_rows(X), as_vector(y), None if weight is None else as_vector(weight)
         core._queries = queries  # noqa: SLF001 - a copy of this one
         core._initial = initial or InitialScores()  # noqa: SLF001 - as above
-        core._callbacks = read_callbacks(listening[0])  # noqa: SLF001 - as above
-        core._eval_weights = listening[1] and read_weights(listening[1], len(tables))  # noqa: SLF001
+        core._callbacks = read_callbacks(callbacks)  # noqa: SLF001 - as above
+        core._eval_weights = eval_weights and read_weights(eval_weights, len(tables))  # noqa: SLF001
         if core.eval_fraction:
             core._refuse_eval_fraction(tables)  # noqa: SLF001 - as above
             rows, tables, core._eval_weights = hold_out_rows(core, *rows)  # noqa: SLF001 - as above
-        core._train(*core._leave_out(*rows, tables))  # noqa: SLF001 - as above
+        core._train(*core._blank_ignored_columns(*rows, tables))  # noqa: SLF001 - as above
         del core._queries, core._initial, core._callbacks, core._eval_weights  # noqa: SLF001 - as above
         self._take_fitted(core)
         return self
 
     def _refuse_eval_fraction(self, tables):
         """Raise ValueError if rows cannot be held out."""
-        for what, is_given in (
-            ("eval_set", bool(tables)),
-            ("baseline", self._initial.baseline is not None),
-            ("a ranking", self._queries is not None),
-        ):
-            if is_given:
-                raise ValueError(f"eval_fraction cannot be combined with {what}: give an eval_set")
+        name = "eval_fraction"
+        if self._queries is not None:
+            raise ValueError(f"{name} is not supported for rankings: give an eval_set")
+        if tables:
+            raise ValueError(f"{name} cannot be combined with eval_set: give one of them")
+        if self._initial.baseline is not None:
+            raise ValueError(
+                f"{name} cannot be combined with baseline: give an eval_set and its eval_baseline"
+            )
 
-    def _leave_out(self, X, y, weight, tables):
+    def _blank_ignored_columns(self, X, y, weight, tables):
         """Return the rows and evaluation sets with zeros in the ``ignored_features``."""
         self._ignored = find_ignored(self.ignored_features, X)
         if self._ignored:
@@ -277,7 +290,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             self._keep_rows(kept)
         self._objective = self._find_objective()
         self._check_y(y, weight)
-        if self._follows_catboost and not tables:  # both are ignored there
+        if self._is_catboost_drop_in and not tables:  # both are ignored there
             self.use_best_model = self.early_stopping_rounds = None
         categorical = () if categories is None else categories.columns
         self._initial.check(self, tables, categorical)
@@ -330,12 +343,12 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
     def _find_metrics(self, *, is_used):
         """Return the metrics, list as of `metrics.find_metric`; the first one decides.
 
-        Without a use, a loss of the user needs no metric.
+        If no metric is needed, a callable loss may have none.
         """
         objective = self._objective
         if not is_used and objective.kind == CALLABLE and self.eval_metric is None:
             return []
-        has_loss = self._follows_catboost and objective.kind not in (CALLABLE, PAIRWISE)
+        has_loss = self._is_catboost_drop_in and objective.kind not in (CALLABLE, PAIRWISE)
         given = self.eval_metric, self.custom_metric
         return find_metrics(self._find_metric, *given, has_loss=has_loss)
 
@@ -346,7 +359,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_classifier = hasattr(self, "classes_")
         return find_metric(wanted, self._objective, is_classifier=is_classifier)
 
-    def _loss_measure(self, rows, _raw):
+    def _make_loss_function(self, rows, _raw):
         """Return a function that measures the loss of raw scores, for `loss_change.loss_changes`.
 
         Parameters
@@ -417,13 +430,13 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             for one, codes in zip(stopping.eval_sets, codes_of, strict=False):
                 one.X = self._derived.append(one.X, codes)
             is_over = bool(tables) and stopping.is_over(self._join([tree], first=False))
-            is_over = history.add(booster, stopping) or is_over
+            is_over = history.record_iteration(booster, stopping) or is_over
             if snapshot is not None:
                 snapshot.save_if_due()
         if snapshot is not None:
-            snapshot.save(is_over=is_over)
+            snapshot.save(has_stopped_early=is_over)
         stopping.end()
-        self._learning_history = history.learning
+        self._learning_history = history.training_metrics
         self._trees = booster.done
         if self._derived is not None:
             self._derived.finish()
@@ -431,7 +444,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _start_history(self, has_tables):
         """Return the `IterationHistory`."""
-        records = self._follows_catboost and not self._objective.is_pairwise
+        records = self._is_catboost_drop_in and not self._objective.is_pairwise
         records = records and (self.eval_metric is not None or self._objective.kind != CALLABLE)
         is_used = has_tables or records or self.custom_metric is not None
         metrics = self._find_metrics(is_used=is_used)
@@ -501,7 +514,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
             plain = MonotoneBooster if params.signs.any() else Booster
-            plain = OWN_BOOSTERS.get(self._objective.kind, plain)
+            plain = BOOSTER_OF_KIND.get(self._objective.kind, plain)
             return OrderedBooster if is_ordered else plain
         from algorithms.parity.catboost_category_random import SampledCatBoostCategoryBooster
         from algorithms.parity.catboost_leaves import CatBoostBooster

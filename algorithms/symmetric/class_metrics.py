@@ -1,6 +1,8 @@
-"""Metrics of classes under CatBoost's names, from probabilities (n_rows, n_classes).
+"""Metrics of classes under CatBoost's names.
 
-Weights are those of the rows, or None. Precision and recall are those of the second of two classes;
+They take class codes, int or float (n_rows,), probabilities, float64 (n_rows, n_classes), and the
+weights of the rows, float (n_rows,) or None, and return a float. Those of two classes raise
+ValueError if there are more. Precision and recall are those of the second of two classes;
 without a predicted or a true row of it they are 1, as in CatBoost.
 """
 
@@ -20,41 +22,49 @@ def zero_one_loss(y, prediction, weight):
 
 
 def confusion(y, prediction, weight):
-    """Return the weights of the rows by true and predicted class, (n_classes, n_classes)."""
+    """Return the weights of the rows by true and predicted class.
+
+    The result is float64 (n_classes, n_classes).
+    """
     n_classes = prediction.shape[1]
     cell = np.asarray(y, np.int64) * n_classes + prediction.argmax(axis=1)
     return np.bincount(cell, weight, n_classes**2).reshape(n_classes, n_classes).astype(float)
 
 
-def of_two_classes(y, prediction, weight):
-    """Return the weights of true positives, false positives and false negatives.
+def check_two_classes(prediction):
+    """Raise ValueError if there are more than two classes."""
+    if prediction.shape[1] != 2:
+        raise ValueError("this metric is for two classes: use TotalF1, MCC or Accuracy")
+
+
+def binary_counts(y, prediction, weight):
+    """Return the weights of true positives, false positives and false negatives, float64 each.
 
     Raises
     ------
     ValueError
-        With more than two classes.
+        If there are more than two classes.
     """
-    if prediction.shape[1] != 2:
-        raise ValueError("this metric is for two classes: use TotalF1, MCC or Accuracy")
+    check_two_classes(prediction)
     (_, false_positive), (false_negative, true_positive) = confusion(y, prediction, weight)
     return true_positive, false_positive, false_negative
 
 
 def precision(y, prediction, weight):
     """Return the share of rows predicted as the second class that belong to it."""
-    right, wrong, _ = of_two_classes(y, prediction, weight)
+    right, wrong, _ = binary_counts(y, prediction, weight)
     return right / (right + wrong) if right + wrong > 0.0 else 1.0
 
 
 def recall(y, prediction, weight):
     """Return the share of rows of the second class that are predicted as it."""
-    right, _, missed = of_two_classes(y, prediction, weight)
+    right, _, missed = binary_counts(y, prediction, weight)
     return right / (right + missed) if right + missed > 0.0 else 1.0
 
 
 def f1(y, prediction, weight):
     """Return the harmonic mean of precision and recall; 0 without rows of the second class."""
-    right, wrong, missed = of_two_classes(y, prediction, weight)
+    right, wrong, missed = binary_counts(y, prediction, weight)
     total = 2.0 * right + wrong + missed
     return 2.0 * right / total if total > 0.0 else 0.0
 
@@ -79,7 +89,7 @@ def matthews(y, prediction, weight):
 
 def balanced_accuracy(y, prediction, weight):
     """Return the mean of the shares of rows of each of two classes that are predicted right."""
-    of_two_classes(y, prediction, weight)
+    check_two_classes(prediction)
     table = confusion(y, prediction, weight)
     total = table.sum(axis=1)
     shares = np.divide(np.diag(table), total, out=np.ones(2), where=total > 0.0)
@@ -88,5 +98,5 @@ def balanced_accuracy(y, prediction, weight):
 
 def brier_score(y, prediction, weight):
     """Return the mean squared error of the probability of the second of two classes."""
-    of_two_classes(y, prediction, weight)
+    check_two_classes(prediction)
     return float(np.average((prediction[:, 1] - y) ** 2, weights=weight))

@@ -26,22 +26,22 @@ def read_class_names(names, earlier):
     return labels
 
 
-def codes_in_order(labels, y, where):
+def codes_in_order(labels, y, message):
     """Return the position of each row's label, intp (n_rows,).
 
     Parameters
     ----------
     labels : (n_classes,) from `read_class_names`
     y : (n_rows,) labels
-    where : str, for the error message
+    message : beginning of the error message about other labels
 
     Raises
     ------
     ValueError
-        If y has another label.
+        If there are other labels; the first five are named.
     """
     codes = pd.Index(labels).get_indexer(pd.Index(np.asarray(y)))
     if (codes < 0).any():
         others = np.unique(np.asarray(y)[codes < 0])[:5].tolist()
-        raise ValueError(f"{where} has the labels {others}, which class_names does not have")
+        raise ValueError(f"{message}: {others}")
     return codes

@@ -192,7 +192,7 @@ class SymmetricModel(AllThreads, SavedModel, BaseEstimator):
         return copied
 
     def __getstate__(self):
-        """Return the attributes to pickle: the trees, not what `_take_ensemble` makes of them."""
+        """Return the attributes to pickle, without those that `_take_ensemble` rebuilds."""
         left_out = {"ensemble_", "_walker", "_bits"} if hasattr(self, "_trees") else ()
         state = super().__getstate__().items()
         return {name: value for name, value in state if name not in left_out}
@@ -402,6 +402,6 @@ class ValuePredictions:
         return self._predict_scores(self._raw(X, ntree_start, ntree_end))
 
     def staged_predict(self, X):
-        """Yield `predict` after each tree."""
+        """Yield `predict` after each tree: float64 (n_rows,), or (n_rows, n_outputs) if several."""
         for score in self._staged_raw(X):
             yield self._predict_scores(score)

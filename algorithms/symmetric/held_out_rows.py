@@ -30,7 +30,8 @@ def hold_out_rows(params, X, y, weight):
     Raises
     ------
     ValueError
-        If there are fewer than two rows, or X, y and the weights have different lengths.
+        If there are fewer than two rows, X, y and the weights have different lengths, or the rows
+        of a class are too few to divide.
     """
     check_consistent_length(X, y, weight)
     X = X.tocsr() if sparse.issparse(X) else X

@@ -6,6 +6,7 @@ Their values are replaced by 0, so they may hold anything, such as text.
 import numpy as np
 from scipy import sparse
 
+from algorithms.estimator.constraints import find_column
 from algorithms.estimator.deferred_imports import is_frame
 from algorithms.estimator.frames import as_pandas, is_polars
 
@@ -33,24 +34,20 @@ def position_of(column, X, parameter):
 
     Parameters
     ----------
-    column : int, or str if X has names
+    column : int, text of an int, or name if X has names
     X : table (n_rows, n_features)
     parameter : str, for the error message
 
     Raises
     ------
-    ValueError
-        If the column does not exist.
+    ValueError, TypeError
+        If the column does not exist, or is neither a number nor text.
     """
     names = [str(name) for name in getattr(X, "columns", ())]
     n_columns = np.shape(X)[1] if np.ndim(X) == 2 else 0
-    if isinstance(column, str) and column in names:
-        return names.index(column)
-    if isinstance(column, str) and column.isdigit():
+    if isinstance(column, str) and column.isdigit() and column not in names:
         column = int(column)
-    if isinstance(column, str) or not 0 <= int(column) < n_columns:
-        raise ValueError(f"{parameter} has the column {column!r}, which X does not have")
-    return int(column)
+    return find_column(column, n_columns, names, parameter)
 
 
 def keep_cat_features(cat_features, X, ignored):

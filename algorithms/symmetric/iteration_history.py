@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-ONLY_EVALUATION = ("AUC", "NDCG", "MAP")  # metrics that CatBoost does not compute in training
+NOT_ON_TRAINING_ROWS = ("AUC", "NDCG", "MAP")  # metrics, as in CatBoost
 
 
 class IterationHistory:
@@ -25,7 +25,7 @@ class IterationHistory:
 
     def __init__(self, model, metrics, callbacks, *, records):
         self.model, self.metrics, self.callbacks, self.records = model, metrics, callbacks, records
-        self.values, self.empty = {}, None
+        self.values, self.link_model = {}, None
         self.number = 0
 
     @property
@@ -34,7 +34,7 @@ class IterationHistory:
         return self.records or bool(self.callbacks)
 
     @property
-    def learning(self):
+    def training_metrics(self):
         """The metrics of the training rows: {"learn": metric → list}, or {} if not recorded."""
         return {"learn": self.values} if self.values else {}
 
@@ -46,7 +46,7 @@ class IterationHistory:
         """Continue from the JSON values of a snapshot."""
         self.number, self.values = values["number"], values["values"]
 
-    def add(self, booster, stopping):
+    def record_iteration(self, booster, stopping):
         """Record the metrics of an iteration and call the callbacks.
 
         Parameters
@@ -63,21 +63,21 @@ class IterationHistory:
             self._record(booster)
         if not self.callbacks:
             return False
-        metrics = self.learning | stopping.named_history()
+        metrics = self.training_metrics | stopping.named_history()
         info = SimpleNamespace(iteration=self.number, metrics=metrics)
         answers = [one.after_iteration(info) for one in self.callbacks]
         return not all(answers)
 
     def _record(self, booster):
         """Record the metrics of the training rows."""
-        if self.empty is None:
-            self.empty = self.model._join(booster.done[:1], first=False)  # noqa: SLF001 - same package
+        if self.link_model is None:  # of one tree: only its link is used
+            self.link_model = self.model._join(booster.done[:1], first=False)  # noqa: SLF001 - same package
         score = np.log(booster.score) if booster.objective.is_exp else booster.score
         raw = score.T.copy()
-        prediction = self.empty.from_raw(raw.astype(np.float32))
+        prediction = self.link_model.from_raw(raw.astype(np.float32))
         weight = booster.weight if len(booster.weight) else None
         for name, metric, _ in self.metrics:
-            if name.partition(":")[0] in ONLY_EVALUATION:
+            if name.partition(":")[0] in NOT_ON_TRAINING_ROWS:
                 continue
             given = raw if getattr(metric, "takes_scores", False) else prediction
             self.values.setdefault(name, []).append(float(metric(booster.y, given, weight)))

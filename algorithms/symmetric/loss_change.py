@@ -99,17 +99,17 @@ def loss_changes(model, data):
     raw = model._raw(rows.X)  # noqa: SLF001 - same package
     if rows.baseline is not None:
         raw = raw + read_margin(rows.baseline, *raw.shape, "baseline")
-    measure = model._loss_measure(rows, raw)  # noqa: SLF001 - same package
+    loss = model._make_loss_function(rows, raw)  # noqa: SLF001 - same package
     table = model._read_rows(rows.X)  # noqa: SLF001 - same package
     shap, players = model._player_values(table)  # noqa: SLF001 - same package
-    whole, changes = measure(raw), np.zeros(model.n_features_in_)
+    full_loss, changes = loss(raw), np.zeros(model.n_features_in_)
     features = [] if model._derived is None else model._derived.features  # noqa: SLF001 - as above
     for column, columns in players.items():
         values = shap[:, :, column]
         if not values.any():  # no tree uses it
             continue
         parts = columns if column < len(changes) else find_parts(columns, features)
-        change = measure(raw - values) - whole
+        change = loss(raw - values) - full_loss
         for part in parts:
             changes[part] += change / len(parts)
     return changes

@@ -81,7 +81,7 @@ def find_output_metric(wanted, objective):
     """
     if wanted not in (None, objective.text):
         raise ValueError(
-            f"eval_metric is not supported for {objective.text}: its metric is the loss"
+            f"the metric {wanted!r} is not supported for {objective.text}: its metric is the loss"
         )
     if objective.kind == NORMAL:
         return objective.text, partial(mean_loss, negative_log_likelihood, False), False
@@ -91,6 +91,8 @@ def find_output_metric(wanted, objective):
 def find_metrics(find, eval_metric, custom_metric, *, has_loss):
     """Return the metrics, list: first ``eval_metric``, then those of ``custom_metric``.
 
+    A metric that is given several times counts once, in its first place.
+
     Parameters
     ----------
     find : function of a name, an object or None, which returns a metric
@@ -98,14 +100,19 @@ def find_metrics(find, eval_metric, custom_metric, *, has_loss):
     custom_metric : name or object, or list of these, or None
     has_loss : bool, whether the loss is a metric, too
     """
-    several = isinstance(custom_metric, list | tuple)
-    others = custom_metric if several else [] if custom_metric is None else [custom_metric]
-    wanted = eval_metric, *([None] if has_loss else []), *others
-    found = [
-        read_callable_metric(one) if is_callable_metric(one) else find(without_hints(one))
-        for one in wanted
-    ]
-    return list({name: (name, *rest) for name, *rest in reversed(found)}.values())[::-1]
+    wanted = eval_metric, *([None] if has_loss else []), *list_metrics(custom_metric)
+    metrics = {}
+    for one in wanted:
+        metric = read_callable_metric(one) if is_callable_metric(one) else find(without_hints(one))
+        metrics.setdefault(metric[0], metric)
+    return list(metrics.values())
+
+
+def list_metrics(custom_metric):
+    """Return the names and objects of a ``custom_metric`` as a list."""
+    if isinstance(custom_metric, list | tuple):
+        return list(custom_metric)
+    return [] if custom_metric is None else [custom_metric]
 
 
 def without_hints(wanted):
@@ -154,4 +161,4 @@ def find_metric(wanted, objective, *, is_classifier):
     if name in of_task:
         return name, *of_task[name]
     known = [*ONE_COLUMN, *WITH_PARAMETER, *(["MultiClass"] if is_classifier else []), *of_task]
-    raise ValueError(f"eval_metric {name!r} is not supported here; the known ones are {known}")
+    raise ValueError(f"the metric {name!r} is not supported here; the known ones are {known}")

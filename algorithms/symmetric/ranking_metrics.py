@@ -54,10 +54,10 @@ def find_ranking_metric(wanted, objective):
         text = "PairLogit" if objective.name == "PairLogit" else "NDCG"
     name, _, options = text.partition(":") if isinstance(text, str) else ("", "", "")
     if name not in NAMES:
-        raise ValueError(f"eval_metric {wanted!r} is not supported for ranking: use {NAMES}")
+        raise ValueError(f"the metric {wanted!r} is not supported for ranking: use {NAMES}")
     if name == "PairLogit":
         if options:
-            raise ValueError(f"eval_metric {wanted!r}: PairLogit has no options here")
+            raise ValueError(f"the metric {wanted!r}: PairLogit has no options here")
         return name, pair_loss, False
     top, kind = read_options(text, name, options)
     shown = [f"top={top}"] if top else []

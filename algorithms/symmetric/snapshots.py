@@ -1,8 +1,8 @@
-"""Snapshots of a training: an interrupted one continues, with the bits of an uninterrupted one.
+"""Snapshots of a training: a continued model is bitwise identical to an uninterrupted one.
 
 A snapshot has the trees, the scores of the training rows and of the evaluation sets, the metrics,
-the derived columns, and which target statistics are in use. All else follows from the parameters
-and the data, whose descriptions it has, too. It is a numpy archive without pickled objects.
+the derived columns, and which target statistics are in use. The file also describes the parameters
+and the data, from which everything else follows. It is a numpy archive without pickled objects.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from algorithms.symmetric.target_statistics import Statistic
 VERSION = 1  # of the file's layout
 FOLDER, FILE = "catboost_info", "experiment.cbsnapshot"  # CatBoost's defaults
 NODES = ("feature", "threshold", "default_left", "left", "right", "value", "cover", "offsets")
-WITHOUT_EFFECT = {  # parameters that may differ between a training and its continuation
+MAY_DIFFER = {  # parameters that may differ between a training and its continuation
     *("iterations", "thread_count", "verbose", "metric_period"),
     *("save_snapshot", "snapshot_file", "snapshot_interval"),
 }
@@ -83,10 +83,10 @@ class Snapshot:
         arrays, state = read_archive(self.path)
         self._check(state)
         try:
-            self._take(arrays, state)
+            self._set_state(arrays, state)
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise ValueError(f"{self.path} is not a complete snapshot: delete it") from error
-        return state["is_over"]
+        return state["has_stopped_early"]
 
     def _check(self, state):
         """Raise ValueError if the file belongs to another training."""
@@ -108,7 +108,7 @@ class Snapshot:
                 f"{self.path} has {n_trees} trees, more than iterations={wanted}: {advice}"
             )
 
-    def _take(self, arrays, state):
+    def _set_state(self, arrays, state):
         """Set the state of the booster and of the metrics."""
         nodes = SimpleNamespace(**{name: arrays[f"tree_{name}"] for name in NODES})
         spans = zip(nodes.offsets[:-1], nodes.offsets[1:], strict=True)
@@ -127,8 +127,13 @@ class Snapshot:
         if monotonic() - self.saved_at >= self.interval:
             self.save()
 
-    def save(self, *, is_over=False):
-        """Write the file atomically; ``is_over`` says whether training has ended early."""
+    def save(self, *, has_stopped_early=False):
+        """Write the file atomically.
+
+        Parameters
+        ----------
+        has_stopped_early : bool, whether the training has ended before its last iteration
+        """
         booster, derived = self.booster, self.booster.table.derived
         ensemble = self.model._join(booster.done, first=False)  # noqa: SLF001 - same package
         arrays = {f"tree_{name}": getattr(ensemble, name) for name in NODES}
@@ -141,7 +146,7 @@ class Snapshot:
             "params": self.params,
             "data": self.data,
             "n_trees": len(booster.done),
-            "is_over": is_over,
+            "has_stopped_early": has_stopped_early,
             "metrics": metrics,
             "history": self.history.get_state(),
             "derived": [describe_feature(feature, booster.table) for feature in features],
@@ -177,18 +182,30 @@ def write_archive(path, arrays):
 
 def describe_params(params):
     """Return the texts of the resolved parameters on which the trees depend, dict."""
-    names = set(params.get_params(deep=False)) - WITHOUT_EFFECT
+    names = set(params.get_params(deep=False)) - MAY_DIFFER
     names &= {*params._parameter_constraints}  # noqa: SLF001 - scikit-learn's convention
     return {name: text_of(getattr(params, name)) for name in sorted(names)}
 
 
-def text_of(value):
-    """Return a text that is equal for equal values of a parameter."""
+def text_of(value, *, with_attributes=True):
+    """Return a text that is equal for equal values of a parameter.
+
+    Parameters
+    ----------
+    value : object
+    with_attributes : bool
+        Whether an object, such as a loss, is described by its class and its attributes, or by its
+        class alone.
+    """
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(text_of, value))}]"
+        return f"[{', '.join(text_of(one, with_attributes=with_attributes) for one in value)}]"
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
     if callable(value) or type(value).__repr__ is object.__repr__:
-        named = value if hasattr(value, "__qualname__") else type(value)
-        return f"{named.__module__}.{named.__qualname__}"
+        attributes = getattr(value, "__dict__", {}) if with_attributes else {}
+        pairs = sorted(attributes.items())
+        texts = [f"{name}={text_of(one, with_attributes=False)}" for name, one in pairs]
+        return f"{text_of(type(value))}({', '.join(texts)})"
     if is_frame(value) or hasattr(value, "tolist"):
         return repr(np.asarray(value).tolist())
     return repr(value)

@@ -1,6 +1,7 @@
 """Metrics of regressions under CatBoost's names that are no means of a loss, or rare.
 
-They take targets, predictions and weights, each (n_rows,); weights may be None.
+They take targets, predictions and weights, each float (n_rows,), and return a float. The weights
+may be None.
 """
 
 import numpy as np

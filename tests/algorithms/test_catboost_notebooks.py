@@ -1,5 +1,7 @@
 """Pieces of notebooks written for CatBoost run with one changed import, with the same results."""
 
+import pickle
+
 import catboost
 import numpy as np
 import pandas as pd
@@ -272,7 +274,9 @@ def curves_and_thresholds(library):
         np.trapezoid(curve[1], curve[0]),
         utils.eval_metric(y, raw, "AUC"),
         utils.eval_metric(y, raw, "Logloss"),
-        utils.eval_metric(y, raw, "RMSE"),
+        utils.eval_metric(y, raw[:, None], "RMSE"),
+        utils.eval_metric(y, raw[None], "RMSE"),
+        utils.eval_metric(y, [raw, -raw], "MultiClass"),
     )
 
 
@@ -377,6 +381,53 @@ def test_searches_find_the_same_parameters(name, by_parts):
         ours.CatBoostClassifier(iterations=1).fit(X, y).grid_search({"depth": [1]}, X, y)
 
 
+class Share:
+    """Metric of the user: the share of rows whose score has the right sign."""
+
+    def is_max_optimal(self):
+        return True
+
+    def evaluate(self, approxes, target, weight):
+        is_right = (np.asarray(approxes[0]) > 0) == (np.asarray(target) > 0.5)
+        return float(is_right.sum()), float(len(is_right))
+
+    def get_final_error(self, error, weight):
+        return error / weight
+
+
+def test_larger_values_of_a_metric_of_the_user_may_be_better():
+    X, y, _ = numbers()
+    found = []
+    for metric in (Share(), "Accuracy"):
+        given = {"iterations": 15, "eval_metric": metric, **FIXED}
+        result = ours.CatBoostClassifier(**given).grid_search({"depth": [1, 4]}, X, y)
+        params = {"loss_function": "Logloss", "learning_rate": 0.5, **given}
+        table = ours.cv(ours.Pool(X, y), params, early_stopping_rounds=4)
+        model = ours.CatBoostClassifier(**given).fit(X, y)
+        found.append((result["params"], len(table), list(model.best_score_["learn"].values())))
+    assert found[0] == found[1]
+    assert found[0][0] == {"depth": 4}
+
+
+def test_trees_are_pickled_once():
+    X, _, score = numbers()
+    model = ours.CatBoostRegressor(iterations=40, **FIXED).fit(X, score)
+    size = len(pickle.dumps(model))
+    total = ours.sum_models([model])._model
+    model.shrink(model.tree_count_)
+    for one in (model, total):
+        assert len(pickle.dumps(one)) < 1.1 * size
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).predict(X), one.predict(X))
+
+
+@pytest.mark.parametrize("class_names", [None, [1, 0]])
+def test_labels_that_the_model_does_not_have_are_named(class_names):
+    X, y, _ = numbers()
+    model = ours.CatBoostClassifier(iterations=2, class_names=class_names).fit(X, y)
+    with pytest.raises(ValueError, match=r"labels that the model does not have: \[5, 6\]"):
+        model.eval_metrics(ours.Pool(X, y + 5), ["AUC"])
+
+
 def test_columns_are_selected():
     X, _, score = numbers()
     found = []
@@ -401,6 +452,8 @@ def test_columns_are_selected():
     assert mine["selected_features"] == theirs["selected_features"] == [0, 1]
     assert set(mine["eliminated_features"]) == set(theirs["eliminated_features"])
     assert set(mine) <= set(theirs)
+    with pytest.raises(ours.CatBoostError, match="names 7, which is not a column"):
+        ours.CatBoostRegressor().select_features(X, score, features_for_select="0,3-7")
     with pytest.raises(ours.CatBoostError, match="num_features_to_select"):
         ours.CatBoostRegressor().select_features(X, score, features_for_select=[0])
 
@@ -434,7 +487,7 @@ def test_cross_validation_has_further_metrics():
     [
         (lambda model, pool: model.compare(model, pool, ["Logloss"]), "eval_metrics of both"),
         (lambda model, pool: model.plot_tree(0), "format='json'"),
-        (lambda model, pool: model.get_object_importance(pool, pool), "no other method"),
+        (lambda model, pool: model.get_object_importance(pool, pool), "not available"),
         (lambda model, pool: model.get_metadata(), "beside the file"),
         (lambda model, pool: model.eval_metrics(pool.data, ["Logloss"]), "must be a Pool"),
         (lambda model, pool: model.shrink(0), "above ntree_start"),

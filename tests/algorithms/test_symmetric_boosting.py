@@ -123,7 +123,7 @@ def test_synonyms_mean_the_same():
         ({"simple_ctr": "Counter:TargetBorderCount=2"}, "is not supported"),
         ({"text_features": [0]}, "TfidfVectorizer"),
         ({"loss_function": "LogCosh"}, "'LogCosh' is not supported for regression"),
-        ({"eval_metric": "NDCG"}, "eval_metric 'NDCG' is not supported"),
+        ({"eval_metric": "NDCG"}, "the metric 'NDCG' is not supported"),
         ({"leaf_estimation_method": "Exact"}, "is for MAE, Quantile and MultiQuantile"),
         ({"depth": 17}, "depth"),
         ({"use_best_model": True}, "use_best_model needs an eval_set"),

@@ -59,6 +59,16 @@ class MultiClass:
         return (first * weight).tolist(), ((np.outer(p, p) - np.diag(p)) * weight).tolist()
 
 
+class NoDirection:
+    """An incomplete metric."""
+
+    def evaluate(self, approxes, target, weight):
+        raise AssertionError
+
+    def get_final_error(self, error, weight):
+        raise AssertionError
+
+
 class Accuracy:
     """Share of rows whose score has the right sign."""
 
@@ -99,6 +109,34 @@ def test_losses_of_the_user_predict_as_in_catboost(loss, params, weighted):
     ours = own(**given).fit(X, y, sample_weight=weight)
     raw = theirs.predict(X, prediction_type="RawFormulaVal")
     np.testing.assert_allclose(ours._raw(X).reshape(raw.shape), raw, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["Newton", "Gradient"])
+def test_langevin_noise_of_several_scores_is_that_of_the_library_loss(method):
+    X, y, weight = table()
+    y = np.digitize(y, [-1, 1])
+    given = FIXED | {"langevin": True, "diffusion_temperature": 100, "random_seed": 1}
+    given |= {"leaf_estimation_method": method, "leaf_estimation_iterations": 1}
+    raw = [
+        SymmetricBoostingClassifier(loss_function=loss, **given)
+        .fit(X, y, sample_weight=weight)
+        ._raw(X)
+        for loss in (MultiClass(), "MultiClass")
+    ]
+    np.testing.assert_allclose(*raw, rtol=1e-5, atol=1e-5)
+
+
+def test_a_repeated_metric_keeps_its_first_place():
+    X, y, _ = table()
+    rows = X[:300], y[:300] > 0
+    given = {"eval_metric": "AUC", "iterations": 40, "eval_fraction": 0.4, "random_seed": 3}
+    usual = SymmetricBoostingClassifier(**given).fit(*rows)
+    given["custom_metric"] = ["Logloss", "AUC"]
+    model = SymmetricBoostingClassifier(**given).fit(*rows)
+    values = model.evals_result_["validation"]
+    assert list(values) == ["AUC", "Logloss"]
+    assert model.best_iteration_ == usual.best_iteration_ == np.argmax(values["AUC"])
+    assert model.best_iteration_ != np.argmin(values["Logloss"])
 
 
 def test_metrics_are_those_of_catboost():
@@ -158,7 +196,7 @@ def test_ignored_columns_are_not_read():
     np.testing.assert_allclose(model.predict(text), theirs.predict(X), rtol=1e-9)
     np.testing.assert_array_equal(model.predict(text[:1]), model.predict(text)[:1])
     assert text["a"].iloc[0] == "text"
-    with pytest.raises(ValueError, match="which X does not have"):
+    with pytest.raises(ValueError, match="9, which is not a column of X"):
         Regressor(ignored_features=[9], **FIXED).fit(X, y)
 
 
@@ -171,8 +209,14 @@ def test_held_out_rows_decide_the_best_iteration():
     last = Regressor(eval_fraction=0.25, has_time=True, **FIXED).fit(X, y)
     usual = Regressor(**FIXED).fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     assert last.evals_result_ == usual.evals_result_
-    with pytest.raises(ValueError, match="eval_fraction cannot be combined with eval_set"):
-        Regressor(eval_fraction=0.25).fit(X, y, eval_set=(X, y))
+    for given, match in (
+        ({"eval_set": (X, y)}, "eval_set: give one of them"),
+        ({"baseline": y}, "baseline: give an eval_set and its eval_baseline"),
+    ):
+        with pytest.raises(ValueError, match=f"eval_fraction cannot be combined with {match}"):
+            Regressor(eval_fraction=0.25).fit(X, y, **given)
+    with pytest.raises(ValueError, match="eval_fraction is not supported for rankings"):
+        SymmetricBoostingRanker(eval_fraction=0.25).fit(X, y, np.zeros(400))
 
 
 class StopAfter:
@@ -201,6 +245,9 @@ def test_callbacks_end_the_training():
         ({"loss_function": SquaredError(), "parity": "catboost"}, "parity"),
         ({"loss_function": SquaredError(), "boosting_type": "Ordered"}, "Ordered"),
         ({"loss_function": object()}, "calc_ders_range"),
+        ({"loss_function": SquaredError(), "score_function": "NewtonL2"}, "use 'L2' or 'Cosine'"),
+        ({"custom_metric": "Nonsense", "eval_fraction": 0.5}, "the metric 'Nonsense' is not"),
+        ({"eval_metric": NoDirection()}, "is_max_optimal"),
     ],
 )
 def test_what_does_not_fit_is_named(params, match):

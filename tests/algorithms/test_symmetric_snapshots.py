@@ -265,6 +265,24 @@ def test_snapshots_of_other_trainings_raise(tmp_path):
         train("patience", **given)
 
 
+class Scaled:
+    """A loss of the user with a setting."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def calc_ders_range(self, approxes, targets, weights):
+        return np.column_stack([self.scale * (targets - approxes), -np.ones(len(targets))])
+
+
+def test_attributes_of_a_loss_belong_to_the_training(tmp_path):
+    given = {"save_snapshot": True, "snapshot_file": tmp_path / "snapshot"}
+    model = train("batches", **given, loss_function=Scaled(0.5))
+    check_equal(train("batches", **given, loss_function=Scaled(0.5)), model)
+    with pytest.raises(ValueError, match=r"Scaled\(.*0\.5.*\), not .*Scaled\(.*0\.7"):
+        train("batches", **given, loss_function=Scaled(0.7))
+
+
 def test_invalid_snapshot_parameters_raise(tmp_path):
     with pytest.raises(ValueError, match="save_snapshot=True"):
         train("batches", snapshot_file=tmp_path / "snapshot")

@@ -1,7 +1,7 @@
 """Arguments and methods of CatBoost that are ignored or refused, and names of metrics."""
 
-from algorithms.compat.catboost.pool import CatBoostError
-from algorithms.compat.catboost_parameters import ENCODE_TEXT
+from algorithms.compat.catboost.pool import CatBoostError, describe_argument
+from algorithms.symmetric.metrics import OF_CLASSES, OF_VALUES, list_metrics
 
 HARMLESS_ARGUMENTS = """
 logging_level silent verbose_eval plot plot_file metric_period thread_count verbose log_cout
@@ -15,16 +15,15 @@ reference_data grouping features_tags_for_select num_features_tags_to_select
 NO_EFFECT = frozenset(HARMLESS_ARGUMENTS.split())
 UNSUPPORTED = frozenset(OTHER_ARGUMENTS.split())
 SNAPSHOTS = ("save_snapshot", "snapshot_file", "snapshot_interval")  # parameters that fit takes
-HIGHER_IS_BETTER = (
-    *("Accuracy", "AUC", "R2", "NDCG", "MAP", "F1", "Precision", "Recall", "TotalF1", "MCC"),
-    "BalancedAccuracy",
-)
+HIGHER_IS_BETTER = {"NDCG", "MAP"} | {
+    name for name, (_, higher) in (OF_CLASSES | OF_VALUES).items() if higher
+}
 REFUSED_METHODS = {  # method → what to do instead
     "compare": "call eval_metrics of both models",
     "plot_tree": "save_model(path, format='json') writes the trees",
     "plot_predictions": "call predict on changed rows",
     "plot_partial_dependence": "use sklearn.inspection.PartialDependenceDisplay",
-    "get_object_importance": "there is no other method here",
+    "get_object_importance": "not available",
     "get_test_eval": "call predict on the evaluation set",
     "get_test_evals": "call predict on the evaluation sets",
     "save_borders": "save_model(path, format='json') writes the borders",
@@ -33,9 +32,19 @@ REFUSED_METHODS = {  # method → what to do instead
 }
 
 
-def is_higher_better(metric):
-    """Return whether larger values of a metric such as "NDCG:top=5" are better."""
-    return metric.partition(":")[0] in HIGHER_IS_BETTER
+def is_higher_better(name, estimator):
+    """Return whether larger values of a metric are better.
+
+    Parameters
+    ----------
+    name : str, such as "NDCG:top=5", or the name of a metric of the user
+    estimator : the estimator, whose parameters may have metrics of the user
+    """
+    params = estimator._resolved()  # noqa: SLF001 - our estimator
+    for one in (params.eval_metric, *list_metrics(params.custom_metric)):
+        if getattr(one, "__name__", type(one).__name__) == name:
+            return hasattr(one, "is_max_optimal") and bool(one.is_max_optimal())
+    return name.partition(":")[0] in HIGHER_IS_BETTER
 
 
 def check_others(given):
@@ -56,8 +65,7 @@ def check_others(given):
         if name in NO_EFFECT or (name in UNSUPPORTED and value is None):
             continue
         if name in UNSUPPORTED:
-            shown = f"{name}={value!r:.80}: {ENCODE_TEXT}" if name == "text_features" else name
-            raise CatBoostError(f"the argument is not supported: {shown}")
+            raise CatBoostError(f"the argument is not supported: {describe_argument(name, value)}")
         raise TypeError(f"there is no argument {name!r}")
 
 

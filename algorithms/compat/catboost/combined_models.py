@@ -48,7 +48,7 @@ def sum_models(models, weights=None, ctr_merge_policy="IntersectingCountersAvera
         for tree in one._trees  # noqa: SLF001 - our models
     ]
     total._start = sum(one._start * weight for one, weight in pairs)  # noqa: SLF001 - as above
-    total._take_ensemble(total._join(total._trees))  # noqa: SLF001 - as above
+    total._take_ensemble()  # noqa: SLF001 - as above
     total.n_iter_ = len(total._trees)  # noqa: SLF001 - as above
     total.evals_result_ = {}
     total.__dict__.pop("best_iteration_", None)

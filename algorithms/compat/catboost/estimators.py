@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms.compat.catboost.arguments import SNAPSHOTS, check_others, is_higher_better
-from algorithms.compat.catboost.model_methods import ModelMethods
+from algorithms.compat.catboost.model_methods import ModelMethods, drop_single_score
 from algorithms.compat.catboost.pool import (
     CatBoostError,
     Pool,
@@ -26,7 +26,7 @@ class CatBoostMethods(Searches, ModelMethods):
     The methods take a `Pool` in place of X and y.
     """
 
-    _follows_catboost = True
+    _is_catboost_drop_in = True
 
     def __init__(self, iterations=1000, learning_rate=None, depth=6, l2_leaf_reg=None, **kwargs):
         super().__init__(
@@ -208,7 +208,7 @@ class CatBoostMethods(Searches, ModelMethods):
         """Best value of each metric: dict, evaluation set → metric → float."""
         return {
             name: {
-                metric: (max if is_higher_better(metric) else min)(values)
+                metric: (max if is_higher_better(metric, self) else min)(values)
                 for metric, values in metrics.items()
             }
             for name, metrics in self.get_evals_result().items()
@@ -279,7 +279,7 @@ class CatBoostClassifier(CatBoostMethods, SymmetricBoostingClassifier):
     def _convert(self, raw, prediction_type):
         """Return predictions of a type from raw scores, float64 (n_rows, n_scores)."""
         if prediction_type == "RawFormulaVal":
-            return raw[:, 0] if raw.shape[1] == 1 else raw
+            return drop_single_score(raw)
         if prediction_type not in (None, "Class", "Probability", "LogProbability"):
             raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
         proba = self._predict_scores(raw)
@@ -345,5 +345,5 @@ class CatBoostRegressor(CatBoostMethods, SymmetricBoostingRegressor):
             return self._predict_scores(raw)
         if prediction_type not in ("RawFormulaVal", "Exponent"):
             raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
-        raw = raw[:, 0] if raw.shape[1] == 1 else raw
+        raw = drop_single_score(raw)
         return np.exp(raw) if prediction_type == "Exponent" else raw

@@ -21,6 +21,11 @@ def make_folds(estimator, pool, count, stratified, shuffle, state):
     stratified : bool, or None for the default of the loss
     shuffle : bool
     state : int or None, seed
+
+    Raises
+    ------
+    CatBoostError
+        If the rows of a ranking have no ids of queries.
     """
     if isinstance(estimator, SymmetricBoostingRanker):
         if pool.group_id is None:
@@ -38,6 +43,10 @@ def split_pool(folds, pool):
     ----------
     folds : splitter of scikit-learn, or list of (training rows, test rows)
     pool : Pool
+
+    Returns
+    -------
+    list of (int (n_training_rows,), int (n_test_rows,)), positions of rows
     """
     if hasattr(folds, "split"):
         return list(folds.split(np.zeros((pool.num_row(), 1)), pool.label, pool.group_id))
@@ -72,12 +81,13 @@ def train_folds(make_model, pool, folds):
     return models, curves
 
 
-def summarize(curves, patience):
+def summarize(curves, model, patience):
     """Return the table of `cv` as a frame.
 
     Parameters
     ----------
     curves : list of [metrics of the training rows, metrics of the test rows], one a fold
+    model : fitted model of a fold, for the directions of its metrics
     patience : int, number of iterations without improvement after which it ends; or None
     """
     columns, counts = {}, []
@@ -87,7 +97,8 @@ def summarize(curves, patience):
             columns[f"{name}-{metric}-mean"] = values.mean(axis=0)
             spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
             columns[f"{name}-{metric}-std"] = spread
-        counts.append(stop_at(columns[f"test-{metric}-mean"], is_higher_better(metric), patience))
+        higher = is_higher_better(metric, model)
+        counts.append(stop_at(columns[f"test-{metric}-mean"], higher, patience))
     table = pd.DataFrame(columns)
     table.insert(0, "iterations", np.arange(len(table)))
     return table.iloc[: counts[0]]

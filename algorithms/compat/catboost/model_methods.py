@@ -52,6 +52,10 @@ class ModelMethods:
         eval_period : int
         **others
             CatBoost's other arguments; they must be None or have no effect.
+
+        Yields
+        ------
+        Predictions of the shapes of `predict`.
         """
         check_others(others)
         for raw in self._staged_scores(data, ntree_start, ntree_end, eval_period):
@@ -116,7 +120,7 @@ class ModelMethods:
         self._trees = self._trees[kept]
         if ntree_start:
             self._start = np.zeros_like(self._start)
-        self._take_ensemble(self._join(self._trees))
+        self._take_ensemble()
 
     def copy(self):
         """Return a copy of the model."""
@@ -271,6 +275,11 @@ class ModelMethods:
         if found.ndim > 1:
             raise CatBoostError("calc_feature_statistics needs one prediction per row")
         return found
+
+
+def drop_single_score(raw):
+    """Return raw scores (n_rows, n_scores) as (n_rows,) if there is one score."""
+    return raw[:, 0] if raw.shape[1] == 1 else raw
 
 
 def leaves_of(tree, X):

@@ -73,8 +73,7 @@ class Pool:
             if name not in UNSUPPORTED:
                 raise TypeError(f"Pool has no argument {name!r}")
             if value is not None and not (isinstance(value, list) and not value):
-                shown = f"{name}={value!r:.80}: {ENCODE_TEXT}" if name == "text_features" else name
-                raise CatBoostError(f"Pool does not support {shown}")
+                raise CatBoostError(f"Pool does not support {describe_argument(name, value)}")
         if isinstance(data, str):
             raise CatBoostError("Pool does not read files: give the rows")
         if isinstance(data, Pool):
@@ -183,6 +182,11 @@ class Pool:
         names = "label", "weight", "group_id", "group_weight", "baseline"
         given = {name: take(getattr(self, name), rows) for name in names}
         return Pool(take(self.data, rows), cat_features=self.cat_features, **given)
+
+
+def describe_argument(name, value):
+    """Return the name of an argument that is not supported; with a remedy for text columns."""
+    return f"{name}={value!r:.80}: {ENCODE_TEXT}" if name == "text_features" else name
 
 
 def as_table(data):

@@ -7,6 +7,7 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler, train_test_
 from algorithms.compat.catboost.arguments import check_others, is_higher_better
 from algorithms.compat.catboost.folds import make_folds, split_pool, summarize, train_folds
 from algorithms.compat.catboost.pool import CatBoostError, Pool
+from algorithms.symmetric.ignored_columns import position_of
 
 BY_SHAP, BY_CHANGE = "RecursiveByShapValues", "RecursiveByPredictionValuesChange"
 
@@ -74,7 +75,13 @@ class Searches:
         train_size=0.8,
         **others,
     ):
-        """Return the best of some parameters; see `randomized_search`."""
+        """Return the best of some parameters; see `randomized_search`.
+
+        Raises
+        ------
+        CatBoostError, ValueError, TypeError
+            If the model is fitted, or arguments, parameters or data are invalid.
+        """
         check_others(others)
         self._refuse_fitted(refit, "refit=False")
         pool = as_pool(X, y)
@@ -83,14 +90,15 @@ class Searches:
         if cv is None or isinstance(cv, int):
             folds = make_folds(self, pool, cv or 3, stratified, shuffle, state)
         folds = split_pool(folds, pool)
-        parts = folds
-        if search_by_train_test_split:
+        if not search_by_train_test_split:
+            parts = folds
+        elif pool.group_id is not None:  # a query stays in one part
+            parts = folds[:1]
+        else:
             rows = np.arange(pool.num_row())
             parts = [
                 train_test_split(rows, train_size=train_size, shuffle=shuffle, random_state=state)
             ]
-            if pool.group_id is not None:  # a query stays in one part
-                parts = folds[:1]
         best, best_value = None, np.inf
         for params in candidates:
             value = self._test_value(params, pool, parts)
@@ -98,8 +106,8 @@ class Searches:
                 best, best_value = params, value
         found = {"params": best}
         if calc_cv_statistics or not search_by_train_test_split:
-            _, curves = train_folds(lambda: self._with(best), pool, folds)
-            table = summarize(curves, None)
+            models, curves = train_folds(lambda: self._with(best), pool, folds)
+            table = summarize(curves, models[0], None)
             found["cv_results"] = {name: table[name].tolist() for name in table}
         if refit:
             self.set_params(**best).fit(pool)
@@ -116,10 +124,10 @@ class Searches:
 
     def _test_value(self, params, pool, parts):
         """Return the best mean of the deciding metric on the test rows, lower is better."""
-        _, curves = train_folds(lambda: self._with(params), pool, parts)
+        models, curves = train_folds(lambda: self._with(params), pool, parts)
         metric = next(iter(curves[0][1]))
         values = np.mean([fold[1][metric] for fold in curves], axis=0)
-        return float((-values if is_higher_better(metric) else values).min())
+        return float((-values if is_higher_better(metric, models[0]) else values).min())
 
     def select_features(
         self,
@@ -214,21 +222,27 @@ def as_pool(X, y):
 
 
 def read_columns(wanted, pool):
-    """Return positions of columns, list of int, from a list or from text such as "0,2-4"."""
+    """Return positions of columns, list of int, from a list or from text such as "0,2-4".
+
+    Raises
+    ------
+    CatBoostError
+        If there are no columns to choose from, or one does not exist.
+    """
     if wanted is None:
         raise CatBoostError("features_for_select is missing: give the columns to choose from")
-    names, found = pool.get_feature_names(), []
+    names, columns = pool.get_feature_names(), set()
     for one in wanted.split(",") if isinstance(wanted, str) else wanted:
-        first, is_range, last = str(one).strip().partition("-")
-        if str(one) in names:
-            found.append(names.index(str(one)))
-        elif first.isdigit() and (not is_range or last.isdigit()):
-            found += range(int(first), int(last if is_range else first) + 1)
-        else:
-            raise CatBoostError(f"features_for_select has {one!r}, which is not a column")
-    if not all(0 <= column < pool.num_col() for column in found):
-        raise CatBoostError(f"features_for_select needs columns below {pool.num_col()}")
-    return sorted(set(found))
+        text = str(one).strip()
+        first, _, last = text.partition("-")
+        if text in names or not (first.isdigit() and last.isdigit()):
+            first = last = text
+        try:
+            ends = [position_of(end, pool.data, "features_for_select") for end in (first, last)]
+        except ValueError as error:
+            raise CatBoostError(str(error)) from error
+        columns.update(range(ends[0], ends[1] + 1))
+    return sorted(columns)
 
 
 def importances_of(model, pool, algorithm):

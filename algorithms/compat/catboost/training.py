@@ -218,6 +218,11 @@ def cv(
         The columns "iterations", and for each metric "test-…-mean", "test-…-std", "train-…-mean"
         and "train-…-std".
     models : list of CatBoost, one a fold; only with ``return_models``
+
+    Raises
+    ------
+    CatBoostError, ValueError, TypeError
+        If arguments, parameters or data are invalid.
     """
     check_others(others)
     params, whole = with_rounds(params, iterations, num_boost_round), find_pool(pool, dtrain)
@@ -232,6 +237,6 @@ def cv(
     models, curves = train_folds(
         lambda: CatBoost({**params, "use_best_model": False}), whole, split_pool(folds, whole)
     )
-    table = summarize(curves, early_stopping_rounds)
+    table = summarize(curves, models[0], early_stopping_rounds)
     table = table if as_pandas else {name: table[name].tolist() for name in table}
     return (table, models) if return_models else table

@@ -1,19 +1,17 @@
 """CatBoost's module `utils`: metrics of predictions, curves, and thresholds."""
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.metrics import confusion_matrix, roc_curve
 
 from algorithms.compat.catboost.pool import CatBoostError
 from algorithms.symmetric.fitted_model import ValuePredictions
-from algorithms.symmetric.metrics import find_metric, without_hints
+from algorithms.symmetric.metrics import OF_CLASSES, find_metric, without_hints
 from algorithms.symmetric.objectives import KINDS, Objective
 from algorithms.symmetric.query_pairs import read_group_id
 from algorithms.symmetric.ranking_metrics import NAMES, QueryLabels, find_ranking_metric
 
-CLASS_METRICS = (
-    *("Logloss", "CrossEntropy", "AUC", "Accuracy", "MultiClass", "F1", "Precision", "Recall"),
-    *("TotalF1", "MCC", "BalancedAccuracy", "ZeroOneLoss", "BrierScore"),
-)
+CLASS_METRICS = ("Logloss", "CrossEntropy", "MultiClass", *OF_CLASSES)
 
 
 def eval_metric(label, approx, metric, weight=None, group_id=None, **others):
@@ -22,7 +20,7 @@ def eval_metric(label, approx, metric, weight=None, group_id=None, **others):
     Parameters
     ----------
     label : array-like (n_rows,), numbers or class codes
-    approx : array-like (n_rows,), or (n_classes, n_rows)
+    approx : array-like (n_rows,), (n_rows, 1), (1, n_rows) or (n_classes, n_rows)
         Raw scores.
     metric : str
     weight : array-like (n_rows,), optional
@@ -30,13 +28,17 @@ def eval_metric(label, approx, metric, weight=None, group_id=None, **others):
         Id of the query of each row, for metrics of rankings.
     **others
         CatBoost's other arguments; they must be None, and ``thread_count`` has no effect.
+
+    Raises
+    ------
+    CatBoostError, ValueError
+        If the metric is unknown, or the arguments do not fit together.
     """
     given = [name for name, value in others.items() if value is not None and name != "thread_count"]
     if given:
         raise CatBoostError(f"eval_metric does not support {given[0]}")
     y, raw = np.asarray(label, np.float64).ravel(), np.asarray(approx, np.float64)
-    raw = raw if raw.ndim == 1 or len(raw) == 1 else raw.T
-    raw = raw.ravel() if len(raw) == 1 or raw.ndim == 1 else raw
+    raw = raw.ravel() if raw.ndim == 1 or 1 in raw.shape else raw.T
     if len(raw) != len(y):
         raise CatBoostError(f"approx has scores of {len(raw)} rows, label has {len(y)}")
     wanted = without_hints(metric)
@@ -58,10 +60,9 @@ def as_prediction(raw, name, *, is_classifier):
     if not is_classifier:
         return np.exp(raw) if name in ("Poisson", "Tweedie") else raw
     if raw.ndim == 1:
-        p = 1.0 / (1.0 + np.exp(-raw))
+        p = expit(raw)
         return np.stack([1.0 - p, p], axis=1)
-    p = np.exp(raw - raw.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True)
+    return softmax(raw, axis=1)
 
 
 def get_confusion_matrix(model, data, thread_count=-1):
@@ -81,6 +82,11 @@ def get_roc_curve(model, data, thread_count=-1, plot=False):
     data : Pool, or list of Pools
     thread_count, plot
         Have no effect.
+
+    Raises
+    ------
+    CatBoostError
+        If the model has no two classes.
     """
     del thread_count, plot
     if isinstance(model, ValuePredictions) or len(model.classes_) != 2:
@@ -115,6 +121,11 @@ def select_threshold(model=None, data=None, curve=None, FPR=None, FNR=None, thre
         Largest false positive or false negative rate; by default both rates are nearly equal.
     thread_count
         Has no effect.
+
+    Raises
+    ------
+    CatBoostError
+        If both rates are given, or the model has no two classes.
     """
     if FPR is not None and FNR is not None:
         raise CatBoostError("give one of FPR and FNR")

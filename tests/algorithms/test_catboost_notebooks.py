@@ -275,8 +275,7 @@ def curves_and_thresholds(library):
         utils.eval_metric(y, raw, "AUC"),
         utils.eval_metric(y, raw, "Logloss"),
         utils.eval_metric(y, raw[:, None], "RMSE"),
-        utils.eval_metric(y, raw[None], "RMSE"),
-        utils.eval_metric(y, [raw, -raw], "MultiClass"),
+        utils.eval_metric(y, np.column_stack([raw, -raw]), "MultiClass"),
     )
 
 
@@ -426,6 +425,13 @@ def test_labels_that_the_model_does_not_have_are_named(class_names):
     model = ours.CatBoostClassifier(iterations=2, class_names=class_names).fit(X, y)
     with pytest.raises(ValueError, match=r"labels that the model does not have: \[5, 6\]"):
         model.eval_metrics(ours.Pool(X, y + 5), ["AUC"])
+
+
+def test_scores_may_be_given_by_class():
+    _, y, score = numbers()
+    for raw, metric in ((score[:, None], "RMSE"), (np.column_stack([score, -score]), "MultiClass")):
+        found = [our_utils.eval_metric(y, one, metric) for one in (raw, raw.T)]
+        assert found[0] == found[1]
 
 
 def test_columns_are_selected():

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.metrics import confusion_matrix, roc_curve
 
+from algorithms.compat.catboost.model_methods import drop_single_score
 from algorithms.compat.catboost.pool import CatBoostError
 from algorithms.symmetric.fitted_model import ValuePredictions
 from algorithms.symmetric.metrics import OF_CLASSES, find_metric, without_hints
@@ -20,7 +21,7 @@ def eval_metric(label, approx, metric, weight=None, group_id=None, **others):
     Parameters
     ----------
     label : array-like (n_rows,), numbers or class codes
-    approx : array-like (n_rows,), (n_rows, 1), (1, n_rows) or (n_classes, n_rows)
+    approx : array-like (n_rows,), (n_rows, n_classes) or (n_classes, n_rows)
         Raw scores.
     metric : str
     weight : array-like (n_rows,), optional
@@ -38,7 +39,8 @@ def eval_metric(label, approx, metric, weight=None, group_id=None, **others):
     if given:
         raise CatBoostError(f"eval_metric does not support {given[0]}")
     y, raw = np.asarray(label, np.float64).ravel(), np.asarray(approx, np.float64)
-    raw = raw.ravel() if raw.ndim == 1 or 1 in raw.shape else raw.T
+    raw = raw[:, None] if raw.ndim == 1 else raw
+    raw = drop_single_score(raw if len(raw) == len(y) else raw.T)
     if len(raw) != len(y):
         raise CatBoostError(f"approx has scores of {len(raw)} rows, label has {len(y)}")
     wanted = without_hints(metric)

@@ -1,8 +1,8 @@
 """Draw accuracy against training time of the boosters at their own defaults.
 
-``python docs/figures/front.py`` reads ``front.csv``, one line for each library and table (loss on
-the test rows, processor seconds of training, number of training rows), and writes
-``docs/_static/accuracy-against-time.svg``.
+``python docs/figures/front.py`` needs matplotlib. It reads ``front.csv``, one line for each
+library and table (loss on the test rows, processor seconds of training, number of training rows),
+and writes ``docs/_static/accuracy-against-time.svg``.
 """
 
 from pathlib import Path
@@ -22,8 +22,8 @@ FILE = HERE.parent / "_static" / "accuracy-against-time.svg"
 OURS, OTHERS = "#0b6aa8", "#777777"
 
 
-def measured(results):
-    """Return Elo with its interval, and seconds per 1000 rows, of each library.
+def rate(results):
+    """Return the rating and the time of each library, on the tables that all libraries finished.
 
     Parameters
     ----------
@@ -31,7 +31,9 @@ def measured(results):
 
     Returns
     -------
-    frame with the columns library, low, elo, high and seconds, the fastest first
+    table : frame with the columns library, low, elo, high (95 % interval) and seconds (processor
+        seconds per 1000 rows, geometric mean), the fastest first
+    n_tables : int
     """
     losses = results.pivot_table(index="table", columns="library", values="loss").dropna()
     results = results[results["table"].isin(losses.index)]
@@ -50,7 +52,7 @@ def measured(results):
 
 
 def draw(table, n_tables):
-    """Write the figure: a dot with an interval for each library, and the front as a line."""
+    """Write the figure: a dot with an interval for each library, and the Pareto front as a line."""
     figure, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
     front = table[table["elo"] >= table["elo"].cummax()]
     ax.step(front["seconds"], front["elo"], where="post", color=OURS, linewidth=1, alpha=0.5)
@@ -74,4 +76,4 @@ def draw(table, n_tables):
 
 
 if __name__ == "__main__":
-    draw(*measured(pd.read_csv(HERE / "front.csv")))
+    draw(*rate(pd.read_csv(HERE / "front.csv")))

@@ -28,7 +28,7 @@ from algorithms.symmetric.ctr_options import TargetClasses
 from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
 from algorithms.symmetric.feature_penalties import read_penalties
 from algorithms.symmetric.fitted_model import SymmetricModel
-from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
+from algorithms.symmetric.grower import SymmetricGrower
 from algorithms.symmetric.held_out_rows import hold_out_rows
 from algorithms.symmetric.ignored_columns import blank_columns, find_ignored, keep_cat_features
 from algorithms.symmetric.initial_scores import InitialScores
@@ -56,6 +56,7 @@ from algorithms.symmetric.snapshots import Snapshot, find_path
 from algorithms.symmetric.uncertainty import NormalBooster
 
 ALL_EQUAL = np.empty(0, np.float32)
+MIN_CELLS_FOR_THREADS = 1_500_000  # rows × features × scores below which one thread is faster
 BOOSTER_OF_KIND = {NORMAL: NormalBooster, CALLABLE: CallableBooster}
 
 
@@ -403,7 +404,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         self._start = initial.start(objective.n_scores)
         if not initial.is_given:
             self._start = objective.first_scores(y, weight, from_average=params.boost_from_average)
-        is_small = table.size * objective.n_scores < FEW_CELLS
+        is_small = table.size * objective.n_scores < MIN_CELLS_FOR_THREADS
         seed = params.random_seed
         if table.derived is not None:
             self._permute(params, table, len(y))

@@ -38,7 +38,7 @@ NO_NOISE = np.empty(0)
 PACKING, SPLITS, FEATURES, COLUMNS = range(4)  # salts of seeds
 KINDS = np.array([SPLITS, FEATURES])
 SMALL = 1 << 13  # rows below which a pass over them stays in the calling thread
-FEW_CELLS = 1 << 17  # rows × features below which a table is trained on by one thread
+FEW_CELLS = 1 << 17  # rows × features below which rows are sorted by bin, and one thread works
 MANY_CELLS = 1 << 24  # rows × features from which Ctrl-C is checked for each level
 
 

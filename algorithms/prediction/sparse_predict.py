@@ -1,6 +1,7 @@
 """Dense blocks of sparse X for a predictor, with the columns used by splits only."""
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class UsedColumns:
         self.place, self.width = place, width_of(place)
         self.absent = np.nan if absent == "nan" else 0.0
 
-    @property
+    @cached_property
     def columns(self):
         """Numbers of the used columns and of an unused one, if there is any; int64 (width,)."""
         return np.argsort(self.place, kind="stable")[: self.width]

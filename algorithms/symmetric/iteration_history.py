@@ -26,7 +26,6 @@ class IterationHistory:
     def __init__(self, model, metrics, callbacks, *, records):
         self.model, self.metrics, self.callbacks, self.records = model, metrics, callbacks, records
         self.values, self.link_model = {}, None
-        self.number = 0
 
     @property
     def is_used(self):
@@ -37,14 +36,6 @@ class IterationHistory:
     def training_metrics(self):
         """The metrics of the training rows: {"learn": metric → list}, or {} if not recorded."""
         return {"learn": self.values} if self.values else {}
-
-    def get_state(self):
-        """Return the JSON values from which a snapshot continues, dict."""
-        return {"number": self.number, "values": self.values}
-
-    def set_state(self, values):
-        """Continue from the JSON values of a snapshot."""
-        self.number, self.values = values["number"], values["values"]
 
     def record_iteration(self, booster, stopping):
         """Record the metrics of an iteration and call the callbacks.
@@ -58,13 +49,12 @@ class IterationHistory:
         -------
         bool, whether a callback ends the training
         """
-        self.number = len(booster.done)
         if self.records:
             self._record(booster)
         if not self.callbacks:
             return False
         metrics = self.training_metrics | stopping.named_history()
-        info = SimpleNamespace(iteration=self.number, metrics=metrics)
+        info = SimpleNamespace(iteration=len(booster.done), metrics=metrics)
         answers = [one.after_iteration(info) for one in self.callbacks]
         return not all(answers)
 

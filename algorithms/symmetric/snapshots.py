@@ -120,7 +120,7 @@ class Snapshot:
         self.booster.set_state(arrays)
         self.booster.grower.set_state(arrays, state)
         self.stopping.set_state(arrays, state["metrics"])
-        self.history.set_state(state["history"])
+        self.history.values = state["training_metrics"]
 
     def save_if_due(self):
         """Write the file if ``snapshot_interval`` seconds have passed since the last time."""
@@ -148,7 +148,7 @@ class Snapshot:
             "n_trees": len(booster.done),
             "has_stopped_early": has_stopped_early,
             "metrics": metrics,
-            "history": self.history.get_state(),
+            "training_metrics": self.history.values,
             "derived": [describe_feature(feature, booster.table) for feature in features],
         }
         arrays[STATE] = np.frombuffer(json.dumps(state).encode(), np.uint8)

@@ -395,7 +395,7 @@ def sampled(rows: np.ndarray, training: Training, share: float, spec: Spec) -> n
 
 
 def inner_table(trial: Trial, table: Table, rows: np.ndarray) -> Table | None:
-    """Return what the inner folds depend on: targets, groups and times of the training rows.
+    """Return the targets, groups and times of the training rows, which `inner_parts` divides.
 
     The times are left out unless the split is ordered by time. The result is None if the trial is
     not tuned.
